@@ -1,0 +1,1 @@
+"""Read, write and index tile-compressed FITS images."""

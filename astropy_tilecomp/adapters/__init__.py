@@ -1,0 +1,1 @@
+"""The faces that other tools see, one file each."""

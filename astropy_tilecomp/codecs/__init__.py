@@ -1,0 +1,1 @@
+"""Encoded bytes to pixel values and back, one file an algorithm."""

@@ -1,0 +1,36 @@
+/* GZIP_1 and the outer layer of GZIP_2: one gzip member (RFC 1952) per tile, through libdeflate.
+ * A context is for one thread at a time; make one per thread and use it for many tiles. */
+#ifndef TC_GZIP_H
+#define TC_GZIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tc_status.h"
+
+typedef struct libdeflate_decompressor tc_gzip_decoder;
+typedef struct libdeflate_compressor tc_gzip_encoder;
+
+#define TC_GZIP_DEFAULT_LEVEL 1 /* no larger than zlib's level 1 on star fields, and the fastest */
+
+tc_gzip_decoder *tc_gzip_decoder_new(void); /* NULL: no memory */
+void tc_gzip_decoder_free(tc_gzip_decoder *decoder);
+
+/* Inflate the one member at `src` into `dst`, which has room for n pixels of `max_width` bytes (1, 2, 4 or 8).
+ * `*width` = bytes a pixel, found from the length: 1, 2, 4 or 8; `*used` = bytes of the member.
+ *   TC_BAD_MAGIC       not a gzip member
+ *   TC_TRUNCATED       shorter than the shortest member, or cut
+ *   TC_CORRUPT         damaged: bad deflate data or a checksum that does not match
+ *   TC_SIZE_MISMATCH   the content is longer than n * max_width, or not a whole width times n */
+tc_status tc_gzip_decode(tc_gzip_decoder *decoder, const uint8_t *src, size_t src_len, size_t n, size_t max_width,
+                         uint8_t *dst, size_t *width, size_t *used);
+
+tc_gzip_encoder *tc_gzip_encoder_new(int level); /* 0 ... 12; NULL: no memory or another level */
+void tc_gzip_encoder_free(tc_gzip_encoder *encoder);
+
+/* Deflate `src_len` bytes into one member (no name, time 0) of at most tc_gzip_bound(src_len) bytes. */
+size_t tc_gzip_bound(size_t src_len);
+tc_status tc_gzip_encode(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_len,
+                         uint8_t *dst, size_t dst_cap, size_t *used);
+
+#endif

@@ -1,0 +1,69 @@
+# Every target does its own set-up: it needs Python >= 3.11, gcc, make and git, and apt for the rest (tools/setup.sh).
+PYTHON_IN_VENV = .venv/bin/python
+C_TESTS = cextern/tilecomp/tests
+SECONDS_PER_FUZZER ?= 6
+ROWS ?=
+
+.PHONY: demo test test-c test-python test-paths bench bench-memory bench-kernels fuzz sanitize docs lint dist clean
+
+demo:
+	tools/setup.sh demo
+	$(PYTHON_IN_VENV) tools/demo.py
+
+# The whole suite: C under sanitizers, a short run of each fuzzer, the docs, and pytest, whose closing line ends it.
+test:
+	tools/setup.sh test
+	$(MAKE) -C $(C_TESTS) check
+	$(MAKE) -C $(C_TESTS) sanitize
+	$(MAKE) -C $(C_TESTS) fuzz SECONDS=$(SECONDS_PER_FUZZER)
+	$(PYTHON_IN_VENV) -m sphinx -W -q -b html docs docs/_build/html
+	$(PYTHON_IN_VENV) -m pytest
+
+test-python:
+	tools/setup.sh test
+	$(PYTHON_IN_VENV) -m pytest
+
+# The suite on every code path that this processor has.
+test-paths:
+	tools/setup.sh test
+	for path in portable avx2 avx512; do ASTROPY_TILECOMP_CPU=$$path $(PYTHON_IN_VENV) -m pytest -q || exit; done
+
+bench:
+	tools/setup.sh test
+	$(PYTHON_IN_VENV) -m benchmarks $(if $(ROWS),--rows $(ROWS))
+
+bench-memory:
+	tools/setup.sh test
+	$(PYTHON_IN_VENV) -m benchmarks --memory
+
+bench-kernels:
+	tools/setup.sh demo
+	$(MAKE) -C benchmarks/kernels run
+
+fuzz:
+	tools/setup.sh test
+	$(MAKE) -C $(C_TESTS) fuzz RUNS=10000000
+
+sanitize:
+	tools/setup.sh test
+	$(MAKE) -C $(C_TESTS) sanitize
+	$(MAKE) -C $(C_TESTS) tsan
+
+docs:
+	tools/setup.sh docs
+	$(PYTHON_IN_VENV) -m sphinx -W -q -b html docs docs/_build/html
+
+lint:
+	tools/setup.sh lint
+	$(PYTHON_IN_VENV) -m ruff check .
+	$(PYTHON_IN_VENV) -m codespell_lib .
+	$(PYTHON_IN_VENV) -m mypy
+	$(PYTHON_IN_VENV) tools/validate_docstrings.py
+
+dist:
+	tools/setup.sh lint
+	$(PYTHON_IN_VENV) -m build
+
+clean:
+	rm -rf .venv build dist *.egg-info docs/_build docs/api $(C_TESTS)/build
+	find astropy_tilecomp -name '*.so' -delete

@@ -1,0 +1,158 @@
+"""The exceptions and the warning of this package; it imports nothing of the package, and astropy only for the warning."""
+
+__all__ = [
+    "CorruptTileError",
+    "HeaderError",
+    "TileCompError",
+    "TileCompWarning",
+    "TrailingBytesError",
+    "TruncatedTileError",
+    "UnsupportedError",
+]
+
+
+class TileCompError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class HeaderError(TileCompError, ValueError):
+    """
+    A header keyword, or the table it describes, breaks the format.
+
+    Parameters
+    ----------
+    reason : str
+        The whole message, unless `keyword` is given.
+    keyword : str, optional
+        Keyword at fault.
+    found : object, optional
+        Value that stands there; None where the keyword is missing.
+    expected : str, optional
+        What is allowed there.
+
+    Attributes
+    ----------
+    reason, keyword, found, expected
+        As given.
+    """
+
+    def __init__(self, reason="", *, keyword=None, found=None, expected=None):
+        self.reason, self.keyword, self.found, self.expected = reason, keyword, found, expected
+        super().__init__(reason)
+
+    def __str__(self):
+        if self.keyword is None:
+            return self.reason
+        found = f"is {self.found!r}" if self.found is not None else "is missing"
+        expected = f", expected {self.expected}" if self.expected else ""
+        return f"{self.keyword} {found}{expected}" + (f": {self.reason}" if self.reason else "")
+
+    def __reduce__(self):
+        return _restore, (type(self), self.__dict__.copy(), self.args)
+
+
+class UnsupportedError(TileCompError, NotImplementedError):
+    """Lawful input, or a request with a meaning, that this package does not handle."""
+
+
+class CorruptTileError(TileCompError, OSError):
+    """
+    The bytes of one tile are not what the format allows.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong, without the place.
+    tile : tuple of int, optional
+        Grid coordinates of the tile, C order.
+    row : int, optional
+        Table row of the tile, counted from 0.
+    column : str, optional
+        Column that holds the stream.
+    algorithm : str, optional
+        ZCMPTYPE of the image.
+    byte_range : (int, int), optional
+        Start and stop of the stream in the file.
+
+    Attributes
+    ----------
+    reason, tile, row, column, algorithm, byte_range
+        As given; None where unknown.
+    """
+
+    def __init__(self, reason="", *, tile=None, row=None, column=None, algorithm=None, byte_range=None):
+        self.reason, self.tile, self.row, self.column = reason, tile, row, column
+        self.algorithm, self.byte_range = algorithm, byte_range
+        super().__init__(reason)
+
+    @property
+    def where(self):
+        """str: The place of the tile in words, empty where nothing is known of it."""
+        stream = " in ".join(part for part in (self.algorithm, self.column) if part)
+        tile = f"tile ({', '.join(str(int(t)) for t in self.tile)})" if self.tile is not None else ""
+        row = f"row {self.row}" if self.row is not None else ""
+        return ", ".join(part for part in (tile, row, stream) if part)
+
+    def __str__(self):
+        message = ": ".join(part for part in (self.where, self.reason) if part)
+        if self.byte_range is None:
+            return message
+        start, stop = self.byte_range
+        return f"{message} ({stop - start} bytes at file offset {start})"
+
+    def __reduce__(self):
+        return _restore, (type(self), self.__dict__.copy(), self.args)
+
+
+class TruncatedTileError(CorruptTileError):
+    """The stream of a tile, or the file that holds it, ends before the tile is complete."""
+
+
+class TrailingBytesError(CorruptTileError):
+    """
+    Bytes are left over after a complete tile.
+
+    Parameters
+    ----------
+    reason : str, optional
+        What is wrong; by default made of the two counts.
+    used, nbytes : int, optional
+        Bytes that the tile took, and bytes that were given.
+    **place
+        As of `CorruptTileError`.
+
+    Attributes
+    ----------
+    used, nbytes
+        As given.
+    """
+
+    def __init__(self, reason="", *, used=None, nbytes=None, **place):
+        if not reason and used is not None:
+            reason = f"the tile is complete after {used} bytes, {nbytes} were given"
+        super().__init__(reason, **place)
+        self.used, self.nbytes = used, nbytes
+
+
+def _restore(cls, state, args):
+    """Rebuild an error whose constructor takes more than `args` (pickle, copy)."""
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error
+
+
+def __getattr__(name):
+    """
+    Make `TileCompWarning` on first use.
+
+    It is an `astropy.utils.exceptions.AstropyUserWarning`, and astropy is not imported before someone asks for it;
+    without astropy it is a plain `UserWarning`.
+    """
+    if name != "TileCompWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from astropy.utils.exceptions import AstropyUserWarning as base
+    except ImportError:
+        base = UserWarning
+    doc = "Something in a file or a request that was handled, and that the user should know."
+    return globals().setdefault(name, type(name, (base,), {"__doc__": doc, "__module__": __name__}))

@@ -1,0 +1,156 @@
+"""Header bytes to keywords and values, without astropy and without parsing what nobody asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ..errors import HeaderError
+
+__all__ = ["BLOCK_SIZE", "CARD_SIZE", "HeaderCards", "header_size", "parse_value", "read_cards"]
+
+CARD_SIZE = 80
+BLOCK_SIZE = 2880
+
+_END = b"END".ljust(CARD_SIZE)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EDed][+-]?\d+)?", re.ASCII)
+
+
+class HeaderCards(Mapping):
+    """
+    Keyword to value, read-only; a value is parsed when it is asked for.
+
+    Of a repeated keyword the first card counts. COMMENT, HISTORY, CONTINUE, HIERARCH and blank cards are left out, and a
+    keyword without a value is absent, as are long strings beyond their first card.
+
+    Attributes
+    ----------
+    nbytes : int
+        Size of the header up to the end of its last block, which is where the data unit begins.
+    """
+
+    def __init__(self, text: str, n_cards: int, nbytes: int):
+        self._text, self.nbytes = text, nbytes
+        self._at = {text[at:at + 8]: at for at in range((n_cards - 1) * CARD_SIZE, -1, -CARD_SIZE)}
+
+    def get(self, keyword, default=None):
+        """Value of a keyword, or `default` where there is none."""
+        at = self._at.get(keyword.ljust(8))
+        if at is None or self._text[at + 8:at + 10] != "= ":
+            return default
+        value = parse_value(self._text[at + 10:at + CARD_SIZE])
+        return default if value is None else value
+
+    def __getitem__(self, keyword):
+        value = self.get(keyword)
+        if value is None:
+            raise KeyError(keyword)
+        return value
+
+    def __contains__(self, keyword) -> bool:
+        return isinstance(keyword, str) and self.get(keyword) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        keywords = (keyword.rstrip() for keyword in reversed(self._at))
+        return (keyword for keyword in keywords if keyword in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"<HeaderCards of {len(self)} keywords, {self.nbytes} bytes>"
+
+
+def header_size(data, start: int = 0) -> int | None:
+    """
+    Find the end of a header.
+
+    Parameters
+    ----------
+    data : bytes-like
+        Bytes that begin with the header; they may stop before its end.
+    start : int, optional
+        Byte to begin at, a multiple of 80, for bytes before it are known to hold no END.
+
+    Returns
+    -------
+    int or None
+        Size of the header with the padding to whole blocks of 2880 bytes; None if there is no END card yet.
+    """
+    end = _find_end(bytes(data), start)
+    return None if end is None else -(-(end + CARD_SIZE) // BLOCK_SIZE) * BLOCK_SIZE
+
+
+def read_cards(data) -> HeaderCards:
+    """
+    Read a header.
+
+    Parameters
+    ----------
+    data : bytes-like
+        Bytes that begin with the header; what follows it is not looked at.
+
+    Returns
+    -------
+    HeaderCards
+        A read-only mapping of keyword to value: str, bool, int or float.
+
+    Raises
+    ------
+    HeaderError
+        If there is no END card.
+    """
+    data = bytes(data)
+    end = _find_end(data, 0)
+    if end is None:
+        raise HeaderError(f"no END card in the first {len(data)} bytes of the header")
+    nbytes = -(-(end + CARD_SIZE) // BLOCK_SIZE) * BLOCK_SIZE
+    return HeaderCards(data[:end].decode("latin-1"), end // CARD_SIZE, nbytes)
+
+
+def parse_value(text: str):
+    """
+    Parse what follows ``= `` in a card.
+
+    Parameters
+    ----------
+    text : str
+        Value and comment.
+
+    Returns
+    -------
+    str, bool, int, float or None
+        The value; None where there is none, and the text itself where it is no value of FITS.
+    """
+    text = text.lstrip(" ")
+    if text.startswith("'"):
+        return _parse_string(text)
+    text = text.partition("/")[0].rstrip(" ")
+    if text.isdecimal():
+        return int(text)
+    if text in ("T", "F"):
+        return text == "T"
+    if not text:
+        return None
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return text
+    if "." in text or number[2]:
+        return float(text.replace("D", "E").replace("d", "e"))
+    return int(text)
+
+
+def _parse_string(text: str) -> str:
+    """A quoted string, in which a quote is doubled; trailing blanks do not count."""
+    stop = text.find("'", 1)
+    while stop >= 0 and text[stop + 1:stop + 2] == "'":
+        stop = text.find("'", stop + 2)
+    return text[1:stop if stop >= 0 else None].replace("''", "'").rstrip(" ")
+
+
+def _find_end(data: bytes, start: int) -> int | None:
+    """Place of the END card, which is one at a multiple of 80 bytes."""
+    at = data.find(_END, start)
+    while at >= 0 and at % CARD_SIZE:
+        at = data.find(_END, at + 1)
+    return None if at < 0 else at

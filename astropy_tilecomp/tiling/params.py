@@ -1,0 +1,372 @@
+"""What the header of a compressed image says about its tiles; the only place that reverses axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from .. import keywords as kw
+from ..errors import HeaderError, UnsupportedError
+
+__all__ = ["CompressionParams"]
+
+_SETTINGS_OF = {"RICE_1": ("BLOCKSIZE", "BYTEPIX"), "HCOMPRESS_1": ("SCALE", "SMOOTH")}
+_MAX_INT64 = 2**63 - 1
+_MAX_AXES = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
+
+
+@dataclass(frozen=True)
+class CompressionParams:
+    """
+    Parameters of a compressed image, validated.
+
+    Parameters
+    ----------
+    zcmptype : str
+        Algorithm: RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or NOCOMPRESS.
+    zbitpix : int
+        BITPIX of the image: 8, 16, 32, 64, -32 or -64.
+    image_shape, tile_shape : tuple of int
+        Shapes of the image and of a whole tile, C order; the tile is clipped to the image, and at least 1 along each axis.
+    quantized : bool
+        Whether the pixels are floats that were scaled to integers (single tiles may still be kept as floats).
+    blocksize, bytepix : int
+        RICE_1: pixels in a block, and bytes of a coded pixel.
+    smooth : bool
+        HCOMPRESS_1: whether the decoder smooths.
+    hcomp_scale : float
+        HCOMPRESS_1: the scale that was asked for; the one in each stream counts.
+    zquantiz : str or None
+        NO_DITHER, SUBTRACTIVE_DITHER_1 or SUBTRACTIVE_DITHER_2; None unless quantized.
+    zdither0 : int or None
+        Seed of the dither, 1 to 10000; None unless dithered.
+    zscale, zzero : float or None
+        Scale and zero point where they are keywords, the same for all tiles; None where they are columns.
+    zblank : int or None
+        Value of undefined pixels among the coded integers where no ZBLANK column gives one.
+    blank : int or None
+        Integer image: the stored value of undefined pixels.
+    bscale, bzero : int or float
+        Scaling of the image: value = stored * bscale + bzero.
+    zmaskcmp : str or None
+        Algorithm of the null masks; None without a column of them.
+
+    Raises
+    ------
+    HeaderError
+        If a value is outside of what the format allows; its attributes give the keyword, what was found and expected.
+    UnsupportedError
+        For tiles of more than 2**31 - 1 pixels, more axes than numpy has, and BYTEPIX 8.
+    """
+
+    zcmptype: str
+    zbitpix: int
+    image_shape: tuple[int, ...]
+    tile_shape: tuple[int, ...]
+    quantized: bool = False
+    blocksize: int = kw.DEFAULT_BLOCKSIZE
+    bytepix: int = kw.DEFAULT_BYTEPIX
+    smooth: bool = False
+    hcomp_scale: float = 0.0
+    zquantiz: str | None = None
+    zdither0: int | None = None
+    zscale: float | None = None
+    zzero: float | None = None
+    zblank: int | None = None
+    blank: int | None = None
+    bscale: float = 1
+    bzero: float = 0
+    zmaskcmp: str | None = None
+
+    def __post_init__(self):
+        _require(self.zcmptype in kw.ALGORITHMS, "ZCMPTYPE", self.zcmptype, "one of " + ", ".join(kw.ALGORITHMS))
+        _require(self.zbitpix in kw.DTYPE_OF_BITPIX, "ZBITPIX", self.zbitpix, "8, 16, 32, 64, -32 or -64")
+        _require(1 <= self.blocksize <= kw.MAX_BLOCKSIZE, "BLOCKSIZE", self.blocksize, f"1 to {kw.MAX_BLOCKSIZE}")
+        if self.bytepix == 8:
+            raise UnsupportedError("BYTEPIX is 8: RICE_1 is defined for 1, 2 and 4 bytes per pixel")
+        _require(self.bytepix in kw.BYTEPIX_VALUES, "BYTEPIX", self.bytepix, "1, 2 or 4")
+        self._check_shapes()
+        self._check_quantization()
+
+    def _check_shapes(self):
+        n_axes = len(self.image_shape)
+        _require(1 <= n_axes <= 999, "ZNAXIS", n_axes, "1 to 999")
+        if n_axes > _MAX_AXES:
+            raise UnsupportedError(f"an image of {n_axes} axes: numpy arrays have {_MAX_AXES} at most")
+        if len(self.tile_shape) != n_axes:
+            raise HeaderError(f"tile shape {self.tile_shape} does not fit image shape {self.image_shape}")
+        for axis, (size, tile) in enumerate(zip(reversed(self.image_shape), reversed(self.tile_shape)), 1):
+            _require(0 <= size <= _MAX_INT64, f"ZNAXIS{axis}", size, "0 or more")
+            _require(1 <= tile, f"ZTILE{axis}", tile, "1 or more")
+        if prod(self.image_shape) > _MAX_INT64:
+            raise UnsupportedError(f"an image of shape {self.image_shape} has more than 2**63 - 1 pixels")
+        if prod(self.tile_shape) > kw.MAX_TILE_PIXELS:
+            raise UnsupportedError(f"a tile of shape {self.tile_shape} has more than 2**31 - 1 pixels")
+
+    def _check_quantization(self):
+        if not self.quantized:
+            if self.zbitpix < 0 and self.zcmptype not in kw.LOSSLESS_FLOAT_ALGORITHMS:
+                raise HeaderError(
+                    f"ZCMPTYPE is {self.zcmptype!r} and ZBITPIX {self.zbitpix}, which needs ZSCALE and ZZERO: found neither"
+                    " columns nor keywords"
+                )
+            return
+        _require(self.zbitpix < 0, "ZBITPIX", self.zbitpix, "-32 or -64 in a quantized image")
+        _require(self.zquantiz in kw.DITHER_METHODS, "ZQUANTIZ", self.zquantiz, "one of " + ", ".join(kw.DITHER_METHODS))
+        if self.dither_method:
+            in_range = isinstance(self.zdither0, int) and 1 <= self.zdither0 <= kw.N_DITHER_SEEDS
+            _require(in_range, "ZDITHER0", self.zdither0, f"1 to {kw.N_DITHER_SEEDS}")
+
+    @classmethod
+    def from_header(cls, header: Mapping) -> CompressionParams:
+        """
+        Read the parameters from the header of a compressed image.
+
+        Parameters
+        ----------
+        header : mapping of str to object
+            The header of the table: an astropy Header, a dict or what `read_cards` gives.
+
+        Returns
+        -------
+        CompressionParams
+            What the header says, with the defaults of the format for what it leaves out.
+
+        Raises
+        ------
+        HeaderError
+            If a keyword is missing, has the wrong type or a value outside of what the format allows, or if the number of
+            table rows is not that of the tiles.
+        UnsupportedError
+            For what is lawful but not handled, as tiles of more than 2**31 - 1 pixels.
+
+        Notes
+        -----
+        Where a keyword is missing, readers before this one agree on: row tiles, BLOCKSIZE 32, BYTEPIX 4, no smoothing,
+        NO_DITHER, ZDITHER0 1. A ZDITHER0 out of range counts modulo 10000. Floats are quantized if ZSCALE and ZZERO are
+        there, as columns or keywords; ZQUANTIZ does not tell.
+        """
+        cards = _Cards(header)
+        _require(cards.flag("ZIMAGE"), "ZIMAGE", header.get("ZIMAGE"), "T")
+        zcmptype = cards.algorithm("ZCMPTYPE")
+        zbitpix = cards.integer("ZBITPIX")
+        image_shape, tile_shape = _read_shapes(cards)
+        columns = _read_columns(cards)
+        params = cls(
+            zcmptype, zbitpix, image_shape, tile_shape,
+            **_read_settings(cards, zcmptype),
+            **_read_quantization(cards, columns, zbitpix),
+            **_read_blanks(cards, columns, zbitpix),
+            bscale=cards.number("BSCALE", 1), bzero=cards.number("BZERO", 0),
+            zmaskcmp=cards.algorithm("ZMASKCMP") if columns.intersection(kw.MASK_COLUMNS) else None,
+        )
+        n_rows = cards.integer("NAXIS2", params.n_tiles)
+        _require(n_rows == params.n_tiles, "NAXIS2", n_rows, f"{params.n_tiles}, the number of tiles")
+        return params
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the image."""
+        return len(self.image_shape)
+
+    @cached_property
+    def grid_shape(self) -> tuple[int, ...]:
+        """Number of tiles along each axis, C order."""
+        return tuple(-(-size // tile) for size, tile in zip(self.image_shape, self.tile_shape))
+
+    @property
+    def n_tiles(self) -> int:
+        """Number of tiles, which is the number of rows of the table."""
+        return prod(self.grid_shape)
+
+    @property
+    def n_pixels(self) -> int:
+        """Number of pixels of the image."""
+        return prod(self.image_shape)
+
+    @property
+    def tile_pixels(self) -> int:
+        """Number of pixels of a whole tile."""
+        return prod(self.tile_shape)
+
+    @property
+    def dither_method(self) -> int:
+        """0 without dither, else 1 or 2."""
+        return kw.DITHER_METHODS.get(self.zquantiz, 0)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the stored pixels, in native byte order."""
+        return np.dtype(kw.DTYPE_OF_BITPIX[self.zbitpix])
+
+    @cached_property
+    def offset_dtype(self) -> np.dtype | None:
+        """Integer type of the image if BZERO only shifts the stored integers to it (uint16, uint32, uint64, int8)."""
+        if self.bscale != 1 or self.zbitpix < 0:
+            return None
+        if self.zbitpix == 8:
+            return np.dtype("i1") if self.bzero == -128 else None
+        return np.dtype(f"u{self.zbitpix // 8}") if self.bzero == 1 << (self.zbitpix - 1) else None
+
+    @property
+    def scaled(self) -> bool:
+        """Whether BSCALE or BZERO change the stored pixels."""
+        return self.bscale != 1 or self.bzero != 0
+
+    @cached_property
+    def result_dtype(self) -> np.dtype:
+        """Type of the pixels after scaling, in native byte order; integers with BLANK become floats that hold NaN."""
+        if self.offset_dtype is not None:
+            return self.offset_dtype
+        if self.zbitpix < 0 or (not self.scaled and self.blank is None):
+            return self.dtype
+        return np.dtype("f4" if self.zbitpix <= 16 else "f8")
+
+    @property
+    def plio_offset(self) -> bool:
+        """Whether 32768 has to be subtracted from what PLIO_1 gives: cfitsio codes unsigned 16-bit values themselves."""
+        return self.zcmptype == "PLIO_1" and self.zbitpix == 16 and self.bzero == 32768
+
+
+class _Cards:
+    """A header mapping whose values are checked for their type; each keyword is read once."""
+
+    def __init__(self, header: Mapping):
+        self._get = header.get
+
+    def integer(self, keyword: str, default: int | None = None) -> int:
+        """An integer; a real number without fraction counts as one. Without `default` it has to be there."""
+        value = self._get(keyword, default)
+        if type(value) is int:
+            return value
+        if isinstance(value, (float, np.floating)) and value == value // 1:
+            return int(value)
+        try:
+            if not isinstance(value, (bool, np.bool_)):
+                return operator.index(value)
+        except TypeError:
+            pass
+        raise HeaderError(keyword=keyword, found=value, expected="an integer")
+
+    def number(self, keyword: str, default: float | None = None) -> float:
+        """An integer or real number. Without `default` it has to be there."""
+        value = self._get(keyword, default)
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+            return value
+        raise HeaderError(keyword=keyword, found=value, expected="a number")
+
+    def text(self, keyword: str, default: str | None = None) -> str:
+        """A string without blanks round it. Without `default` it has to be there."""
+        value = self._get(keyword, default)
+        if isinstance(value, str):
+            return value.strip()
+        raise HeaderError(keyword=keyword, found=value, expected="a string")
+
+    def flag(self, keyword: str) -> bool:
+        """Whether a logical keyword is T; some writers made it a string."""
+        value = self._get(keyword)
+        return value is True or isinstance(value, np.bool_) and bool(value) or value == "T"
+
+    def algorithm(self, keyword: str) -> str:
+        """A compression algorithm by its canonical name."""
+        found = self.text(keyword)
+        name = found.upper()
+        name = kw.ALGORITHM_ALIASES.get(name, name)
+        _require(name in kw.ALGORITHMS, keyword, found, "one of " + ", ".join(kw.ALGORITHMS))
+        return name
+
+    def has(self, keyword: str) -> bool:
+        """Whether the keyword is there and has a value."""
+        return self._get(keyword) is not None
+
+
+def _read_shapes(cards: _Cards) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of image and tile, C order: FITS counts axes from the fastest."""
+    n_axes = cards.integer("ZNAXIS")
+    _require(1 <= n_axes <= 999, "ZNAXIS", n_axes, "1 to 999")
+    if n_axes > _MAX_AXES:
+        raise UnsupportedError(f"ZNAXIS is {n_axes}: numpy arrays have {_MAX_AXES} axes at most")
+    axes = range(n_axes, 0, -1)
+    image = tuple(cards.integer(f"ZNAXIS{axis}") for axis in axes)
+    tile = tuple(cards.integer(f"ZTILE{axis}", 1 if axis > 1 else max(size, 1)) for axis, size in zip(axes, image))
+    clipped = tuple(min(t, max(size, 1)) for t, size in zip(tile, image))
+    return image, clipped
+
+
+def _read_columns(cards: _Cards) -> frozenset[str]:
+    """Names of the columns that say something about a tile, in upper case."""
+    n_columns = cards.integer("TFIELDS", 0)
+    _require(0 <= n_columns <= 999, "TFIELDS", n_columns, "0 to 999")
+    return frozenset(cards.text(f"TTYPE{n}", "").upper() for n in range(1, n_columns + 1))
+
+
+def _read_settings(cards: _Cards, zcmptype: str) -> dict:
+    """Settings of the algorithm, from the pairs ZNAMEi and ZVALi."""
+    wanted = _SETTINGS_OF.get(zcmptype, ())
+    at = {}
+    number = 1
+    while wanted and cards.has(f"ZNAME{number}"):
+        name = cards.text(f"ZNAME{number}").upper()
+        if name in wanted:
+            at.setdefault(name, f"ZVAL{number}")
+        number += 1
+    settings = {}
+    if "BLOCKSIZE" in at:
+        settings["blocksize"] = cards.integer(at["BLOCKSIZE"])
+    if "BYTEPIX" in at:
+        settings["bytepix"] = cards.integer(at["BYTEPIX"])
+    if "SCALE" in at:
+        settings["hcomp_scale"] = float(cards.number(at["SCALE"]))
+    if "SMOOTH" in at:
+        settings["smooth"] = cards.integer(at["SMOOTH"]) != 0
+    return settings
+
+
+def _read_quantization(cards: _Cards, columns: frozenset[str], zbitpix: int) -> dict:
+    """Whether floats were quantized, and how."""
+    if zbitpix > 0:
+        return {}
+    constants = {
+        name: float(cards.number(name)) for name in ("ZSCALE", "ZZERO") if name not in columns and cards.has(name)
+    }
+    missing = [name for name in ("ZSCALE", "ZZERO") if name not in columns and name not in constants]
+    if len(missing) == 2:
+        return {}
+    if missing:
+        raise HeaderError(keyword=missing[0], expected="a column or a keyword beside that of the other")
+    found = cards.text("ZQUANTIZ", "NO_DITHER")
+    method = found.upper()
+    if method in (kw.NOT_QUANTIZED, ""):
+        method = "NO_DITHER"
+    _require(method in kw.DITHER_METHODS, "ZQUANTIZ", found, "one of " + ", ".join(kw.DITHER_METHODS))
+    seed = (cards.integer("ZDITHER0", 1) - 1) % kw.N_DITHER_SEEDS + 1 if kw.DITHER_METHODS[method] else None
+    return {
+        "quantized": True, "zquantiz": method, "zdither0": seed,
+        "zscale": constants.get("ZSCALE"), "zzero": constants.get("ZZERO"),
+    }
+
+
+def _read_blanks(cards: _Cards, columns: frozenset[str], zbitpix: int) -> dict:
+    """
+    Values of undefined pixels.
+
+    ZBLANK is that of the coded integers; without it cfitsio takes BLANK. In an integer image a missing BLANK follows from
+    ZBLANK, and is the least integer of the type if only a column of that name says that there are undefined pixels.
+    """
+    zblank, blank = (cards.integer(name) if cards.has(name) else None for name in ("ZBLANK", "BLANK"))
+    if zbitpix < 0:
+        return {"zblank": blank if zblank is None else zblank}
+    if blank is None:
+        blank = -(1 << (zbitpix - 1)) if zblank is None and "ZBLANK" in columns else zblank
+    return {"zblank": zblank, "blank": blank}
+
+
+def _require(holds, keyword: str, found, expected: str):
+    """Raise a HeaderError unless the condition holds."""
+    if not holds:
+        raise HeaderError(keyword=keyword, found=found, expected=expected)

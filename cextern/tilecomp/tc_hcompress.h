@@ -27,10 +27,9 @@ size_t tc_hcompress_bound(size_t nx, size_t ny, int bits);
 tc_status tc_hcompress_decode_i32(const uint8_t *src, size_t src_len, size_t nx, size_t ny, int bits, bool smooth,
                                   int32_t *dst, void *scratch, size_t *used);
 
-/* Encode a whole tile src[ny][nx] whose pixels are in the range of `bits` (not checked; it only limits the
- * arithmetic that is needed).  `scale` is the divisor of the coefficients: lossless if 0, 1 or negative.
+/* Encode a whole tile src[ny][nx].  `scale` is the divisor of the coefficients: lossless if 0, 1 or negative.
  * `used` gets the length of the stream.  TC_BAD_PARAM, TC_NO_SPACE (never with tc_hcompress_bound bytes). */
-tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int bits, int32_t scale, uint8_t *dst,
+tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int32_t scale, uint8_t *dst,
                                   size_t dst_cap, void *scratch, size_t *used);
 
 #endif

@@ -3,6 +3,7 @@
 __all__ = [
     "CorruptTileError",
     "HeaderError",
+    "SourceError",
     "TileCompError",
     "TileCompWarning",
     "TrailingBytesError",
@@ -53,6 +54,10 @@ class HeaderError(TileCompError, ValueError):
 
 class UnsupportedError(TileCompError, NotImplementedError):
     """Lawful input, or a request with a meaning, that this package does not handle."""
+
+
+class SourceError(TileCompError, OSError):
+    """A source of bytes gave something else than it was asked for, or its file changed behind its reader."""
 
 
 class CorruptTileError(TileCompError, OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 
 from .. import keywords as kw
 from ..errors import HeaderError, UnsupportedError
+from .values import HeaderValues, require
 
 __all__ = ["CompressionParams"]
 
@@ -84,25 +84,25 @@ class CompressionParams:
     zmaskcmp: str | None = None
 
     def __post_init__(self):
-        _require(self.zcmptype in kw.ALGORITHMS, "ZCMPTYPE", self.zcmptype, "one of " + ", ".join(kw.ALGORITHMS))
-        _require(self.zbitpix in kw.DTYPE_OF_BITPIX, "ZBITPIX", self.zbitpix, "8, 16, 32, 64, -32 or -64")
-        _require(1 <= self.blocksize <= kw.MAX_BLOCKSIZE, "BLOCKSIZE", self.blocksize, f"1 to {kw.MAX_BLOCKSIZE}")
+        require(self.zcmptype in kw.ALGORITHMS, "ZCMPTYPE", self.zcmptype, "one of " + ", ".join(kw.ALGORITHMS))
+        require(self.zbitpix in kw.DTYPE_OF_BITPIX, "ZBITPIX", self.zbitpix, "8, 16, 32, 64, -32 or -64")
+        require(1 <= self.blocksize <= kw.MAX_BLOCKSIZE, "BLOCKSIZE", self.blocksize, f"1 to {kw.MAX_BLOCKSIZE}")
         if self.bytepix == 8:
             raise UnsupportedError("BYTEPIX is 8: RICE_1 is defined for 1, 2 and 4 bytes per pixel")
-        _require(self.bytepix in kw.BYTEPIX_VALUES, "BYTEPIX", self.bytepix, "1, 2 or 4")
+        require(self.bytepix in kw.BYTEPIX_VALUES, "BYTEPIX", self.bytepix, "1, 2 or 4")
         self._check_shapes()
         self._check_quantization()
 
     def _check_shapes(self):
         n_axes = len(self.image_shape)
-        _require(1 <= n_axes <= 999, "ZNAXIS", n_axes, "1 to 999")
+        require(1 <= n_axes <= 999, "ZNAXIS", n_axes, "1 to 999")
         if n_axes > _MAX_AXES:
             raise UnsupportedError(f"an image of {n_axes} axes: numpy arrays have {_MAX_AXES} at most")
         if len(self.tile_shape) != n_axes:
             raise HeaderError(f"tile shape {self.tile_shape} does not fit image shape {self.image_shape}")
         for axis, (size, tile) in enumerate(zip(reversed(self.image_shape), reversed(self.tile_shape)), 1):
-            _require(0 <= size <= _MAX_INT64, f"ZNAXIS{axis}", size, "0 or more")
-            _require(1 <= tile, f"ZTILE{axis}", tile, "1 or more")
+            require(0 <= size <= _MAX_INT64, f"ZNAXIS{axis}", size, "0 or more")
+            require(1 <= tile, f"ZTILE{axis}", tile, "1 or more")
         if prod(self.image_shape) > _MAX_INT64:
             raise UnsupportedError(f"an image of shape {self.image_shape} has more than 2**63 - 1 pixels")
         if prod(self.tile_shape) > kw.MAX_TILE_PIXELS:
@@ -116,11 +116,11 @@ class CompressionParams:
                     " columns nor keywords"
                 )
             return
-        _require(self.zbitpix < 0, "ZBITPIX", self.zbitpix, "-32 or -64 in a quantized image")
-        _require(self.zquantiz in kw.DITHER_METHODS, "ZQUANTIZ", self.zquantiz, "one of " + ", ".join(kw.DITHER_METHODS))
+        require(self.zbitpix < 0, "ZBITPIX", self.zbitpix, "-32 or -64 in a quantized image")
+        require(self.zquantiz in kw.DITHER_METHODS, "ZQUANTIZ", self.zquantiz, "one of " + ", ".join(kw.DITHER_METHODS))
         if self.dither_method:
             in_range = isinstance(self.zdither0, int) and 1 <= self.zdither0 <= kw.N_DITHER_SEEDS
-            _require(in_range, "ZDITHER0", self.zdither0, f"1 to {kw.N_DITHER_SEEDS}")
+            require(in_range, "ZDITHER0", self.zdither0, f"1 to {kw.N_DITHER_SEEDS}")
 
     @classmethod
     def from_header(cls, header: Mapping) -> CompressionParams:
@@ -151,22 +151,22 @@ class CompressionParams:
         NO_DITHER, ZDITHER0 1. A ZDITHER0 out of range counts modulo 10000. Floats are quantized if ZSCALE and ZZERO are
         there, as columns or keywords; ZQUANTIZ does not tell.
         """
-        cards = _Cards(header)
-        _require(cards.flag("ZIMAGE"), "ZIMAGE", header.get("ZIMAGE"), "T")
-        zcmptype = cards.algorithm("ZCMPTYPE")
-        zbitpix = cards.integer("ZBITPIX")
-        image_shape, tile_shape = _read_shapes(cards)
-        columns = _read_columns(cards)
+        values = HeaderValues(header)
+        require(values.flag("ZIMAGE"), "ZIMAGE", header.get("ZIMAGE"), "T")
+        zcmptype = values.algorithm("ZCMPTYPE")
+        zbitpix = values.integer("ZBITPIX")
+        image_shape, tile_shape = _read_shapes(values)
+        columns = _read_columns(values)
         params = cls(
             zcmptype, zbitpix, image_shape, tile_shape,
-            **_read_settings(cards, zcmptype),
-            **_read_quantization(cards, columns, zbitpix),
-            **_read_blanks(cards, columns, zbitpix),
-            bscale=cards.number("BSCALE", 1), bzero=cards.number("BZERO", 0),
-            zmaskcmp=cards.algorithm("ZMASKCMP") if columns.intersection(kw.MASK_COLUMNS) else None,
+            **_read_settings(values, zcmptype),
+            **_read_quantization(values, columns, zbitpix),
+            **_read_blanks(values, columns, zbitpix),
+            bscale=values.number("BSCALE", 1), bzero=values.number("BZERO", 0),
+            zmaskcmp=values.algorithm("ZMASKCMP") if columns.intersection(kw.MASK_COLUMNS) else None,
         )
-        n_rows = cards.integer("NAXIS2", params.n_tiles)
-        _require(n_rows == params.n_tiles, "NAXIS2", n_rows, f"{params.n_tiles}, the number of tiles")
+        n_rows = values.integer("NAXIS2", params.n_tiles)
+        require(n_rows == params.n_tiles, "NAXIS2", n_rows, f"{params.n_tiles}, the number of tiles")
         return params
 
     @property
@@ -233,140 +233,82 @@ class CompressionParams:
         return self.zcmptype == "PLIO_1" and self.zbitpix == 16 and self.bzero == 32768
 
 
-class _Cards:
-    """A header mapping whose values are checked for their type; each keyword is read once."""
-
-    def __init__(self, header: Mapping):
-        self._get = header.get
-
-    def integer(self, keyword: str, default: int | None = None) -> int:
-        """An integer; a real number without fraction counts as one. Without `default` it has to be there."""
-        value = self._get(keyword, default)
-        if type(value) is int:
-            return value
-        if isinstance(value, (float, np.floating)) and value == value // 1:
-            return int(value)
-        try:
-            if not isinstance(value, (bool, np.bool_)):
-                return operator.index(value)
-        except TypeError:
-            pass
-        raise HeaderError(keyword=keyword, found=value, expected="an integer")
-
-    def number(self, keyword: str, default: float | None = None) -> float:
-        """An integer or real number. Without `default` it has to be there."""
-        value = self._get(keyword, default)
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-            return value
-        raise HeaderError(keyword=keyword, found=value, expected="a number")
-
-    def text(self, keyword: str, default: str | None = None) -> str:
-        """A string without blanks round it. Without `default` it has to be there."""
-        value = self._get(keyword, default)
-        if isinstance(value, str):
-            return value.strip()
-        raise HeaderError(keyword=keyword, found=value, expected="a string")
-
-    def flag(self, keyword: str) -> bool:
-        """Whether a logical keyword is T; some writers made it a string."""
-        value = self._get(keyword)
-        return value is True or isinstance(value, np.bool_) and bool(value) or value == "T"
-
-    def algorithm(self, keyword: str) -> str:
-        """A compression algorithm by its canonical name."""
-        found = self.text(keyword)
-        name = found.upper()
-        name = kw.ALGORITHM_ALIASES.get(name, name)
-        _require(name in kw.ALGORITHMS, keyword, found, "one of " + ", ".join(kw.ALGORITHMS))
-        return name
-
-    def has(self, keyword: str) -> bool:
-        """Whether the keyword is there and has a value."""
-        return self._get(keyword) is not None
-
-
-def _read_shapes(cards: _Cards) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _read_shapes(values: HeaderValues) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes of image and tile, C order: FITS counts axes from the fastest."""
-    n_axes = cards.integer("ZNAXIS")
-    _require(1 <= n_axes <= 999, "ZNAXIS", n_axes, "1 to 999")
+    n_axes = values.integer("ZNAXIS")
+    require(1 <= n_axes <= 999, "ZNAXIS", n_axes, "1 to 999")
     if n_axes > _MAX_AXES:
         raise UnsupportedError(f"ZNAXIS is {n_axes}: numpy arrays have {_MAX_AXES} axes at most")
     axes = range(n_axes, 0, -1)
-    image = tuple(cards.integer(f"ZNAXIS{axis}") for axis in axes)
-    tile = tuple(cards.integer(f"ZTILE{axis}", 1 if axis > 1 else max(size, 1)) for axis, size in zip(axes, image))
+    image = tuple(values.integer(f"ZNAXIS{axis}") for axis in axes)
+    tile = tuple(values.integer(f"ZTILE{axis}", 1 if axis > 1 else max(size, 1)) for axis, size in zip(axes, image))
     clipped = tuple(min(t, max(size, 1)) for t, size in zip(tile, image))
     return image, clipped
 
 
-def _read_columns(cards: _Cards) -> frozenset[str]:
+def _read_columns(values: HeaderValues) -> frozenset[str]:
     """Names of the columns that say something about a tile, in upper case."""
-    n_columns = cards.integer("TFIELDS", 0)
-    _require(0 <= n_columns <= 999, "TFIELDS", n_columns, "0 to 999")
-    return frozenset(cards.text(f"TTYPE{n}", "").upper() for n in range(1, n_columns + 1))
+    n_columns = values.integer("TFIELDS", 0)
+    require(0 <= n_columns <= 999, "TFIELDS", n_columns, "0 to 999")
+    return frozenset(values.text(f"TTYPE{n}", "").upper() for n in range(1, n_columns + 1))
 
 
-def _read_settings(cards: _Cards, zcmptype: str) -> dict:
+def _read_settings(values: HeaderValues, zcmptype: str) -> dict:
     """Settings of the algorithm, from the pairs ZNAMEi and ZVALi."""
     wanted = _SETTINGS_OF.get(zcmptype, ())
     at = {}
     number = 1
-    while wanted and cards.has(f"ZNAME{number}"):
-        name = cards.text(f"ZNAME{number}").upper()
+    while wanted and values.has(f"ZNAME{number}"):
+        name = values.text(f"ZNAME{number}").upper()
         if name in wanted:
             at.setdefault(name, f"ZVAL{number}")
         number += 1
     settings = {}
     if "BLOCKSIZE" in at:
-        settings["blocksize"] = cards.integer(at["BLOCKSIZE"])
+        settings["blocksize"] = values.integer(at["BLOCKSIZE"])
     if "BYTEPIX" in at:
-        settings["bytepix"] = cards.integer(at["BYTEPIX"])
+        settings["bytepix"] = values.integer(at["BYTEPIX"])
     if "SCALE" in at:
-        settings["hcomp_scale"] = float(cards.number(at["SCALE"]))
+        settings["hcomp_scale"] = float(values.number(at["SCALE"]))
     if "SMOOTH" in at:
-        settings["smooth"] = cards.integer(at["SMOOTH"]) != 0
+        settings["smooth"] = values.integer(at["SMOOTH"]) != 0
     return settings
 
 
-def _read_quantization(cards: _Cards, columns: frozenset[str], zbitpix: int) -> dict:
+def _read_quantization(values: HeaderValues, columns: frozenset[str], zbitpix: int) -> dict:
     """Whether floats were quantized, and how."""
     if zbitpix > 0:
         return {}
     constants = {
-        name: float(cards.number(name)) for name in ("ZSCALE", "ZZERO") if name not in columns and cards.has(name)
+        name: float(values.number(name)) for name in ("ZSCALE", "ZZERO") if name not in columns and values.has(name)
     }
     missing = [name for name in ("ZSCALE", "ZZERO") if name not in columns and name not in constants]
     if len(missing) == 2:
         return {}
     if missing:
         raise HeaderError(keyword=missing[0], expected="a column or a keyword beside that of the other")
-    found = cards.text("ZQUANTIZ", "NO_DITHER")
+    found = values.text("ZQUANTIZ", "NO_DITHER")
     method = found.upper()
     if method in (kw.NOT_QUANTIZED, ""):
         method = "NO_DITHER"
-    _require(method in kw.DITHER_METHODS, "ZQUANTIZ", found, "one of " + ", ".join(kw.DITHER_METHODS))
-    seed = (cards.integer("ZDITHER0", 1) - 1) % kw.N_DITHER_SEEDS + 1 if kw.DITHER_METHODS[method] else None
+    require(method in kw.DITHER_METHODS, "ZQUANTIZ", found, "one of " + ", ".join(kw.DITHER_METHODS))
+    seed = (values.integer("ZDITHER0", 1) - 1) % kw.N_DITHER_SEEDS + 1 if kw.DITHER_METHODS[method] else None
     return {
         "quantized": True, "zquantiz": method, "zdither0": seed,
         "zscale": constants.get("ZSCALE"), "zzero": constants.get("ZZERO"),
     }
 
 
-def _read_blanks(cards: _Cards, columns: frozenset[str], zbitpix: int) -> dict:
+def _read_blanks(values: HeaderValues, columns: frozenset[str], zbitpix: int) -> dict:
     """
     Values of undefined pixels.
 
     ZBLANK is that of the coded integers; without it cfitsio takes BLANK. In an integer image a missing BLANK follows from
     ZBLANK, and is the least integer of the type if only a column of that name says that there are undefined pixels.
     """
-    zblank, blank = (cards.integer(name) if cards.has(name) else None for name in ("ZBLANK", "BLANK"))
+    zblank, blank = (values.integer(name) if values.has(name) else None for name in ("ZBLANK", "BLANK"))
     if zbitpix < 0:
         return {"zblank": blank if zblank is None else zblank}
     if blank is None:
         blank = -(1 << (zbitpix - 1)) if zblank is None and "ZBLANK" in columns else zblank
     return {"zblank": zblank, "blank": blank}
-
-
-def _require(holds, keyword: str, found, expected: str):
-    """Raise a HeaderError unless the condition holds."""
-    if not holds:
-        raise HeaderError(keyword=keyword, found=found, expected=expected)

@@ -1,0 +1,453 @@
+"""The main table of a compressed image: which bytes hold each tile, and the numbers that belong to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from .. import keywords as kw
+from ..errors import HeaderError, TruncatedTileError, UnsupportedError
+from .values import HeaderValues
+
+__all__ = ["COLUMN_NAMES", "Fault", "TableColumn", "TableLayout", "TileTable"]
+
+COLUMN_NAMES = (None, *kw.DATA_COLUMNS)
+"""Name of the column that holds a tile, by the number in `TileTable.column`; 0 stands for none."""
+
+_FORM = re.compile(r"\s*(\d*)([PQ]?)([LXBIJKAEDCM])(.*)", re.ASCII | re.IGNORECASE)
+_WIDTHS = {"L": 1, "B": 1, "A": 1, "I": 2, "J": 4, "E": 4, "K": 8, "D": 8, "C": 8, "M": 16}
+_CODES = {"B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8"}
+_DESCRIPTORS = {"P": (">u4", 2), "Q": (">i8", 2)}
+
+
+class Fault(IntEnum):
+    """Why the table gives no usable bytes for a tile."""
+
+    NONE = 0
+    MISSING = 1
+    OUTSIDE_HEAP = 2
+    OUTSIDE_FILE = 3
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """
+    One column of the table.
+
+    Attributes
+    ----------
+    name : str
+        TTYPE in upper case.
+    number : int
+        Number of the column, counted from 1 as in TTYPEn.
+    form : str
+        TFORM as written.
+    offset, nbytes : int
+        Place in a row, and size.
+    descriptor : str
+        P or Q for variable-length arrays, else empty.
+    code : str
+        FITS letter of the elements.
+    repeat : int
+        Number of elements, of descriptors for variable-length arrays.
+    """
+
+    name: str
+    number: int
+    form: str
+    offset: int
+    nbytes: int
+    descriptor: str
+    code: str
+    repeat: int
+
+    @property
+    def width(self) -> int:
+        """Bytes of an element."""
+        return _WIDTHS[self.code]
+
+    @property
+    def field_dtype(self):
+        """Numpy type of the field as it stands in the table."""
+        return _DESCRIPTORS[self.descriptor] if self.descriptor else _CODES[self.code]
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """
+    Where everything is in the data unit of a compressed image.
+
+    Parameters
+    ----------
+    naxis1, naxis2 : int
+        Bytes of a row, and number of rows.
+    pcount : int
+        Bytes after the table: the heap, and a gap before it.
+    theap : int
+        Start of the heap, counted from the start of the data unit.
+    columns : tuple of TableColumn
+        All columns, in their order.
+    """
+
+    naxis1: int
+    naxis2: int
+    pcount: int
+    theap: int
+    columns: tuple[TableColumn, ...]
+
+    @classmethod
+    def from_header(cls, header: Mapping) -> TableLayout:
+        """
+        Read the layout from the header of the table.
+
+        Parameters
+        ----------
+        header : mapping of str to object
+            An astropy Header, a dict or what `read_cards` gives.
+
+        Returns
+        -------
+        TableLayout
+            The layout; no number in it has been held against a file.
+
+        Raises
+        ------
+        HeaderError
+            If a keyword is missing or has a value that the format does not allow, as a THEAP inside of the table.
+        UnsupportedError
+            For rows of 2 GiB or more.
+        """
+        values = HeaderValues(header)
+        naxis1, naxis2 = (values.integer(keyword, low=0) for keyword in ("NAXIS1", "NAXIS2"))
+        pcount = values.integer("PCOUNT", 0, low=0)
+        table_nbytes = naxis1 * naxis2
+        theap = values.integer("THEAP", table_nbytes, low=table_nbytes, high=table_nbytes + pcount)
+        n_columns = values.integer("TFIELDS", low=1, high=999)
+        columns, offset = [], 0
+        for number in range(1, n_columns + 1):
+            columns.append(_read_column(values, number, offset))
+            offset += columns[-1].nbytes
+        if offset > naxis1:
+            raise HeaderError(keyword="NAXIS1", found=naxis1, expected=f"{offset} or more, the width of the columns")
+        if naxis1 > 2**31 - 1:
+            raise UnsupportedError(f"NAXIS1 is {naxis1}: rows of 2 GiB or more are not supported")
+        return cls(naxis1, naxis2, pcount, theap, tuple(columns))
+
+    def __post_init__(self):
+        names = [column.name for column in self.columns if column.name in _FIELDS and column.nbytes]
+        for name in names:
+            if names.count(name) > 1:
+                raise HeaderError(f"{names.count(name)} columns are called {name}, expected one")
+        if not any(name in kw.DATA_COLUMNS for name in names):
+            raise HeaderError("no column holds the tiles, expected one of " + ", ".join(kw.DATA_COLUMNS))
+
+    @cached_property
+    def fields(self) -> dict[str, TableColumn]:
+        """Columns that say something about the tiles, by their name."""
+        return {column.name: column for column in self.columns if column.name in _FIELDS and column.nbytes}
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """Structured type of a row, big-endian, with the fields that say something about the tiles."""
+        fields = self.fields.values()
+        return np.dtype({
+            "names": [column.name for column in fields],
+            "formats": [column.field_dtype for column in fields],
+            "offsets": [column.offset for column in fields],
+            "itemsize": self.naxis1,
+        })
+
+    @property
+    def table_nbytes(self) -> int:
+        """Bytes of the table without the heap."""
+        return self.naxis1 * self.naxis2
+
+    @property
+    def heap_nbytes(self) -> int:
+        """Bytes of the heap."""
+        return self.data_nbytes - self.theap
+
+    @property
+    def data_nbytes(self) -> int:
+        """Bytes of table, gap and heap, without the padding of the data unit."""
+        return self.table_nbytes + self.pcount
+
+    def row_ranges(self, rows, gap: int = 0) -> list[tuple[int, int]]:
+        """
+        Byte ranges that hold table rows.
+
+        Parameters
+        ----------
+        rows : (n,) ndarray of int64
+            Rows, ascending, counted from 0.
+        gap : int, optional
+            Rows that are not wanted are read through if they take up to this many bytes between wanted ones.
+
+        Returns
+        -------
+        list of (int, int)
+            Starts and stops, counted from the start of the data unit, ascending.
+
+        Raises
+        ------
+        IndexError
+            If the table has no such row.
+        """
+        rows = self._checked(rows)
+        if not len(rows):
+            return []
+        breaks = np.flatnonzero((np.diff(rows) - 1) * self.naxis1 > gap)
+        first = rows[np.concatenate(([0], breaks + 1))] * self.naxis1
+        last = rows[np.concatenate((breaks, [len(rows) - 1]))] * self.naxis1 + self.naxis1
+        return list(zip(first.tolist(), last.tolist()))
+
+    def _checked(self, rows) -> np.ndarray:
+        """Rows as int64, known to lie in the table."""
+        rows = np.asarray(rows, np.int64)
+        if len(rows) and not (0 <= rows[0] and rows[-1] < self.naxis2):
+            raise IndexError(f"rows {rows[0]} to {rows[-1]} are not all in the table of {self.naxis2} rows")
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class TileTable:
+    """
+    What the table says about some tiles: one entry a tile in every array.
+
+    Attributes
+    ----------
+    row : (n,) ndarray of int64
+        Table rows, counted from 0.
+    column : (n,) ndarray of uint8
+        Column with the bytes of the tile: 0 none, 1 COMPRESSED_DATA, 2 GZIP_COMPRESSED_DATA, 3 UNCOMPRESSED_DATA.
+    offset, nbytes : (n,) ndarray of int64
+        Place of these bytes, counted from the start of the data unit, and how many; 0 and 0 where there is a fault.
+    zscale, zzero : (n,) ndarray of float64 or None
+        Scale and zero point; None without such a column.
+    zblank : (n,) ndarray of int64 or None
+        Value of undefined pixels among the coded integers; None without such a column.
+    mask_offset, mask_nbytes : (n,) ndarray of int64 or None
+        Place and size of the null mask, 0 and 0 for tiles without; None without such a column.
+    fault : (n,) ndarray of uint8
+        `Fault` of each tile; every descriptor was held against the heap and the file.
+    count, heap_offset : (n,) ndarray of int64
+        The descriptor at fault where there is one, else that of the bytes, as it stands in the table.
+    """
+
+    row: np.ndarray
+    column: np.ndarray
+    offset: np.ndarray
+    nbytes: np.ndarray
+    zscale: np.ndarray | None
+    zzero: np.ndarray | None
+    zblank: np.ndarray | None
+    mask_offset: np.ndarray | None
+    mask_nbytes: np.ndarray | None
+    fault: np.ndarray
+    count: np.ndarray
+    heap_offset: np.ndarray
+    layout: TableLayout
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @classmethod
+    def from_bytes(cls, layout: TableLayout, data, rows=None, *, available: int | None = None) -> TileTable:
+        """
+        Read rows of the table.
+
+        Parameters
+        ----------
+        layout : TableLayout
+            Layout of the data unit.
+        data : bytes-like
+            The bytes of these rows, one after the other, and nothing else.
+        rows : (n,) ndarray of int64, optional
+            Which rows they are, ascending; by default the whole table.
+        available : int, optional
+            Bytes of the data unit that the file really holds; by default all that the header announces.
+
+        Returns
+        -------
+        TileTable
+            One entry for each row.
+
+        Raises
+        ------
+        TruncatedTileError
+            If there are fewer bytes than the rows need.
+        IndexError
+            If the table has no such row.
+        """
+        rows = np.arange(layout.naxis2, dtype=np.int64) if rows is None else layout._checked(rows)
+        nbytes = memoryview(data).nbytes
+        if nbytes < len(rows) * layout.naxis1:
+            raise TruncatedTileError(
+                f"the table ends after {nbytes} bytes, {len(rows)} rows of {layout.naxis1} bytes were expected"
+            )
+        record = np.frombuffer(data, layout.dtype, len(rows))
+        return cls._from_record(layout, record, rows, available)
+
+    @classmethod
+    def from_buffers(cls, layout: TableLayout, ranges: Sequence, buffers: Sequence, rows, *,
+                     available: int | None = None) -> TileTable:
+        """
+        Read rows of the table out of fetched ranges.
+
+        Parameters
+        ----------
+        layout : TableLayout
+            Layout of the data unit.
+        ranges : sequence of (int, int)
+            What `TableLayout.row_ranges` gave for the rows, with any gap.
+        buffers : sequence of bytes-like
+            The bytes of each range.
+        rows : (n,) ndarray of int64
+            The rows, ascending.
+        available : int, optional
+            Bytes of the data unit that the file really holds.
+
+        Returns
+        -------
+        TileTable
+            One entry for each row.
+
+        Raises
+        ------
+        TruncatedTileError
+            If a buffer is shorter than its range.
+        """
+        rows = layout._checked(rows)
+        records = []
+        for (start, stop), data in zip(ranges, buffers, strict=True):
+            if memoryview(data).nbytes < stop - start:
+                raise TruncatedTileError(
+                    f"the table ends {memoryview(data).nbytes} bytes after byte {start} of the data unit, expected {stop - start}"
+                )
+            first, after = start // layout.naxis1, stop // layout.naxis1
+            wanted = rows[np.searchsorted(rows, first):np.searchsorted(rows, after)]
+            record = np.frombuffer(data, layout.dtype, after - first)
+            records.append(record if len(wanted) == after - first else record[wanted - first])
+        record = records[0] if len(records) == 1 else np.concatenate([np.empty(0, layout.dtype), *records])
+        return cls._from_record(layout, record, rows, available)
+
+    @classmethod
+    def _from_record(cls, layout: TableLayout, record: np.ndarray, rows: np.ndarray, available: int | None) -> TileTable:
+        """Read the fields of a structured array of rows."""
+        n_rows = len(rows)
+        column = np.zeros(n_rows, np.uint8)
+        width = np.ones(n_rows, np.int64)
+        count, heap_offset = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
+        for number, name in enumerate(kw.DATA_COLUMNS, 1):
+            if name not in layout.fields:
+                continue
+            found, start = _descriptors(record[name])
+            here = (column == 0) & (found != 0)
+            column[here], width[here] = number, layout.fields[name].width
+            count[here], heap_offset[here] = found[here], start[here]
+        available = layout.data_nbytes if available is None else available
+        fault = _faults(layout, count, heap_offset, width, available)
+        fault[column == 0] = Fault.MISSING
+        mask_offset = mask_nbytes = None
+        mask = next((layout.fields[name] for name in kw.MASK_COLUMNS if name in layout.fields), None)
+        if mask is not None:
+            found, start = _descriptors(record[mask.name])
+            mask_fault = _faults(layout, found, start, mask.width, available)
+            worse = (fault == Fault.NONE) & (mask_fault != Fault.NONE) & (found != 0)
+            fault[worse], count[worse], heap_offset[worse] = mask_fault[worse], found[worse], start[worse]
+            has_mask = (found != 0) & (fault == Fault.NONE)
+            mask_offset = np.where(has_mask, start + layout.theap, 0)
+            mask_nbytes = np.where(has_mask, found * mask.width, 0)
+        good = fault == Fault.NONE
+        scalars = {
+            name: record[name].astype(kind) if name in layout.fields else None
+            for name, kind in zip(kw.SCALAR_COLUMNS, (np.float64, np.float64, np.int64))
+        }
+        return cls(
+            rows, np.where(good, column, 0).astype(np.uint8),
+            np.where(good, heap_offset + layout.theap, 0), np.where(good, count * width, 0),
+            scalars["ZSCALE"], scalars["ZZERO"], scalars["ZBLANK"],
+            mask_offset, mask_nbytes, fault, count, heap_offset, layout,
+        )
+
+    def reason(self, entry: int) -> str:
+        """
+        Say what is wrong with the descriptor of a tile.
+
+        Parameters
+        ----------
+        entry : int
+            Which entry of the arrays.
+
+        Returns
+        -------
+        str
+            The reason, empty where nothing is wrong.
+        """
+        fault = self.fault[entry]
+        descriptor = f"descriptor (count {self.count[entry]}, offset {self.heap_offset[entry]})"
+        if fault == Fault.NONE:
+            return ""
+        if fault == Fault.MISSING:
+            return "no column holds data for the tile"
+        if fault == Fault.OUTSIDE_HEAP:
+            return f"{descriptor} does not lie in the heap of {self.layout.heap_nbytes} bytes"
+        return f"{descriptor} lies beyond the end of the file"
+
+
+def _read_column(values: HeaderValues, number: int, offset: int) -> TableColumn:
+    """Read TTYPEn and TFORMn."""
+    form = values.text(f"TFORM{number}")
+    name = values.text(f"TTYPE{number}", "").upper()
+    match = _FORM.fullmatch(form)
+    if match is None:
+        raise HeaderError(keyword=f"TFORM{number}", found=form, expected="a format of FITS binary tables")
+    repeat = int(match[1]) if match[1] else 1
+    descriptor, code = match[2].upper(), match[3].upper()
+    if descriptor:
+        if repeat > 1:
+            raise HeaderError(keyword=f"TFORM{number}", found=form, expected="one descriptor at most")
+        nbytes = repeat * (8 if descriptor == "P" else 16)
+    else:
+        nbytes = -(-repeat // 8) if code == "X" else repeat * _WIDTHS[code]
+    column = TableColumn(name, number, form, offset, nbytes, descriptor, code, repeat)
+    if name in _FIELDS and nbytes:
+        _check_field(column)
+    return column
+
+
+def _check_field(column: TableColumn):
+    """Refuse a column of a known name that has an unknown form."""
+    if column.name in kw.SCALAR_COLUMNS:
+        codes = "BIJK" if column.name == "ZBLANK" else "BIJKED"
+        fits = not column.descriptor and column.repeat == 1 and column.code in codes
+        expected = f"one number of type {', '.join(codes)} in column {column.name}"
+    else:
+        fits = bool(column.descriptor) and column.code != "X"
+        expected = f"a P or Q descriptor in column {column.name}"
+    if not fits:
+        raise HeaderError(keyword=f"TFORM{column.number}", found=column.form, expected=expected)
+
+
+def _descriptors(field: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts and offsets of a field of descriptors, (n,) int64 each."""
+    return field[:, 0].astype(np.int64), field[:, 1].astype(np.int64)
+
+
+def _faults(layout: TableLayout, count, offset, width, available: int) -> np.ndarray:
+    """Hold descriptors against the heap and the file; no product or sum overflows."""
+    heap = layout.heap_nbytes
+    in_heap = (count >= 0) & (offset >= 0) & (count <= heap // width)
+    in_heap &= offset <= heap - np.where(in_heap, count, 0) * width
+    stop = np.where(in_heap, offset + count * width, 0) + layout.theap
+    fault = np.where(in_heap, Fault.NONE, Fault.OUTSIDE_HEAP)
+    fault[in_heap & (stop > available)] = Fault.OUTSIDE_FILE
+    return fault.astype(np.uint8)
+
+
+_FIELDS = frozenset((*kw.DATA_COLUMNS, *kw.SCALAR_COLUMNS, *kw.MASK_COLUMNS))

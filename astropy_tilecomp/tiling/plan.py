@@ -1,0 +1,199 @@
+"""Parameters, selection and table to a plan: which bytes to fetch, and where in them each tile lies; no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .params import CompressionParams
+from .selection import Selection
+from .table import Fault, TileTable
+
+__all__ = ["MAX_RANGE", "ReadPlan", "TileRanges", "coalesce", "plan"]
+
+MAX_RANGE = 16 << 20
+"""Bytes of a range at most, unless a single tile is longer."""
+
+_SPARE = 5
+"""Gaps that are read through take at most one byte in so many of those needed, so a plan stays within 1.2 times its bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class TileRanges:
+    """
+    Byte ranges to fetch, and the place of each tile in them; every array is C-contiguous int64.
+
+    Attributes
+    ----------
+    ranges : (m, 2) ndarray
+        Start and stop of each range, counted from the start of the data unit, ascending.
+    first : (m + 1,) ndarray
+        The jobs ``jobs[first[i]:first[i + 1]]`` lie in range i.
+    jobs : (k,) ndarray
+        Job numbers, which are those of the tiles in `Selection` order, in the order of their bytes.
+    position : (k,) ndarray
+        Place of the first byte of each job in its range.
+    needed_nbytes : int
+        Bytes that belong to a tile; the ranges have at most 1.2 times as many.
+    """
+
+    ranges: np.ndarray
+    first: np.ndarray
+    jobs: np.ndarray
+    position: np.ndarray
+    needed_nbytes: int
+
+    def __len__(self) -> int:
+        return len(self.ranges)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes to fetch."""
+        return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Starts and stops as Python integers, what a byte source takes."""
+        return [(start, stop) for start, stop in self.ranges.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadPlan:
+    """
+    All that is needed to read a selection once the ranges are fetched.
+
+    Attributes
+    ----------
+    params : CompressionParams
+        What is the same for every tile.
+    selection : Selection
+        The touched tiles; a job is one of them, numbered in their order.
+    table : TileTable
+        What the table says about each job.
+    tiles : TileRanges
+        Where the streams of the jobs are; jobs without usable bytes are not among them.
+    masks : TileRanges or None
+        Where the null masks are; None without such a column.
+    faulty : (f,) ndarray of int64
+        Jobs without usable bytes; ``table.reason(job)`` says why.
+    """
+
+    params: CompressionParams
+    selection: Selection
+    table: TileTable
+    tiles: TileRanges
+    masks: TileRanges | None
+    faulty: np.ndarray
+
+    @property
+    def n_jobs(self) -> int:
+        """Number of tiles to decode, with the faulty ones."""
+        return len(self.tiles.jobs) + len(self.faulty)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes to fetch."""
+        return self.tiles.nbytes + (self.masks.nbytes if self.masks is not None else 0)
+
+
+def plan(params: CompressionParams, selection: Selection, table: TileTable, *, jobs=None, gap: int = 0,
+         max_range: int = MAX_RANGE) -> ReadPlan:
+    """
+    Plan the reading of a selection.
+
+    Parameters
+    ----------
+    params : CompressionParams
+        Parameters of the image.
+    selection : Selection
+        The tiles to read.
+    table : TileTable
+        The entries of ``selection.rows``, in that order.
+    jobs : (k,) ndarray of int64, optional
+        Numbers of the tiles to read, ascending; by default all of the selection.
+    gap : int, optional
+        A gap between tiles is read through if it is shorter than this, and the plan stays within 1.2 times its bytes.
+    max_range : int, optional
+        Bytes of a range at most, unless tiles that are longer or that overlap make it impossible.
+
+    Returns
+    -------
+    ReadPlan
+        Tile jobs and byte ranges.
+
+    Raises
+    ------
+    ValueError
+        If `table` does not have the rows of `selection`.
+    """
+    if not np.array_equal(table.row, selection.rows):
+        raise ValueError("the table entries are not those of the rows that the selection touches")
+    jobs = np.arange(len(table), dtype=np.int64) if jobs is None else np.asarray(jobs, np.int64)
+    good = table.fault[jobs] == Fault.NONE
+    readable = jobs[good]
+    tiles = coalesce(readable, table.offset[readable], table.nbytes[readable], gap=gap, max_range=max_range)
+    masks = None
+    if table.mask_nbytes is not None:
+        masked = readable[table.mask_nbytes[readable] > 0]
+        masks = coalesce(masked, table.mask_offset[masked], table.mask_nbytes[masked], gap=gap, max_range=max_range)
+    return ReadPlan(params, selection, table, tiles, masks, jobs[~good])
+
+
+def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) -> TileRanges:
+    """
+    Join the bytes of tiles into few ranges.
+
+    Parameters
+    ----------
+    jobs, offset, nbytes : (k,) ndarray of int64
+        Number of each tile, place and size of its bytes; they may stand in any order, overlap or be shared.
+    gap, max_range : int, optional
+        As for `plan`.
+
+    Returns
+    -------
+    TileRanges
+        The ranges, each tile wholly in one of them.
+    """
+    if not len(jobs):
+        none = np.zeros(0, np.int64)
+        return TileRanges(none.reshape(0, 2), np.zeros(1, np.int64), none, none, 0)
+    order = np.argsort(offset, kind="stable")
+    start = offset[order]
+    reach = np.maximum.accumulate(start + nbytes[order])
+    hole = start[1:] - reach[:-1]
+    needed = int(reach[-1] - start[0] - hole[hole > 0].sum())
+    first = np.concatenate(([0], np.flatnonzero(~_joined(hole, gap, needed // _SPARE)) + 1))
+    first = _split_long(first, start, reach, hole, max_range)
+    bounds = np.append(first, len(start))
+    ranges = np.stack((start[first], reach[bounds[1:] - 1]), axis=1)
+    position = start - np.repeat(start[first], np.diff(bounds))
+    return TileRanges(ranges, bounds.astype(np.int64), np.asarray(jobs, np.int64)[order], position, needed)
+
+
+def _joined(hole: np.ndarray, gap: int, spare: int) -> np.ndarray:
+    """Which holes between neighbours do not part ranges: none at all, or among the shortest that fit in `spare` bytes."""
+    joined = hole <= 0
+    short = np.flatnonzero((hole > 0) & (hole < gap))
+    if len(short):
+        short = short[np.argsort(hole[short], kind="stable")]
+        joined[short[:np.searchsorted(np.cumsum(hole[short]), spare, side="right")]] = True
+    return joined
+
+
+def _split_long(first: np.ndarray, start: np.ndarray, reach: np.ndarray, hole: np.ndarray, max_range: int) -> np.ndarray:
+    """Cut ranges of more than `max_range` bytes where no tile overlaps the next."""
+    last = np.append(first[1:], len(start)) - 1
+    long = np.flatnonzero(reach[last] - start[first] > max_range)
+    if not len(long):
+        return first
+    units = np.concatenate(([0], np.flatnonzero(hole >= 0) + 1))    # tiles, or runs of overlapping ones
+    ends = reach[np.append(units[1:], len(start)) - 1]
+    cuts = []
+    for at, stop in zip(np.searchsorted(units, first[long]).tolist(), np.searchsorted(units, last[long], side="right").tolist()):
+        while True:
+            at = max(at + 1, int(np.searchsorted(ends, start[units[at]] + max_range, side="right")))
+            if at >= stop:
+                break
+            cuts.append(units[at])
+    return np.union1d(first, np.array(cuts, np.int64))

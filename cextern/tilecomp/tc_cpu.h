@@ -15,6 +15,8 @@ typedef enum {
     __attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")))
 #else
 #define TC_CPU_X86 0
+#define TC_TARGET_AVX2
+#define TC_TARGET_AVX512
 #endif
 
 /* The best level that the processor has, or the lower one that ASTROPY_TILECOMP_CPU=portable|avx2|avx512 asks for.

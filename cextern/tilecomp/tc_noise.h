@@ -25,6 +25,10 @@ tc_noise tc_noise_f32(const float *src, size_t nx, size_t ny, void *scratch);
 tc_noise tc_noise_f64(const double *src, size_t nx, size_t ny, void *scratch);
 tc_noise tc_noise_i32(const int32_t *src, size_t nx, size_t ny, bool has_null, int32_t null, void *scratch);
 
+/* The same without the three noises, which stay 0. */
+tc_noise tc_noise_range_f32(const float *src, size_t n);
+tc_noise tc_noise_range_f64(const double *src, size_t n);
+
 /* The three in one: noise3, or the smaller of noise2 and noise5 where they are not 0 and less. */
 double tc_noise_sigma(const tc_noise *noise);
 

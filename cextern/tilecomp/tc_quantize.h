@@ -44,7 +44,7 @@ typedef struct {
 /* dst[i] = integer of src[i] for the nx * ny pixels of a tile (nx: fastest axis), with the step, zero and null that were
  * chosen in `*quantum` (has_zblank: whether the tile has undefined pixels).
  * TC_REFUSED: the tile must be kept lossless (no noise, too large a range, infinite pixels, a single pixel);
- * TC_BAD_PARAM: q is NaN or zblank neither of the two; TC_OUT_OF_RANGE: the number of pixels overflows.
+ * TC_BAD_PARAM: q is not finite, zblank is neither of the two, or the tile has over 2^31 - 1 pixels.
  * `scratch`: tc_quantize_scratch() bytes, 64-byte aligned. */
 size_t tc_quantize_scratch_f32(size_t nx, size_t ny);
 size_t tc_quantize_scratch_f64(size_t nx, size_t ny);

@@ -1,0 +1,277 @@
+#include "tc_noise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tc_cpu.h"
+#include "tc_select.h"
+
+#define SPAN 9     /* pixels that one fifth-order difference reaches over; shorter rows are skipped */
+#define PADDING 16 /* elements that a vector store may write past the end of a list */
+
+/* The next `nbytes` of scratch, aligned; NULL when only their number is asked for. */
+static void *take(char *scratch, size_t *used, size_t nbytes)
+{
+    void *const part = scratch ? scratch + *used : NULL;
+
+    *used += (nbytes + 63) & ~(size_t)63;
+    return part;
+}
+
+/* Tiles whose fastest axis is too short for a difference are seen as one row. */
+static void reshape(size_t *nx, size_t *ny)
+{
+    if (*nx < SPAN) {
+        *nx *= *ny;
+        *ny = 1;
+    }
+}
+
+/* Median of n row values, none negative; the mean of the two in the middle for an even n; 0 for none. */
+static double median_of_rows(const double *values, size_t n, uint64_t *scratch)
+{
+    uint64_t *const bits = scratch, *const rest = scratch + n;
+    uint64_t lower, upper;
+    double low, high;
+
+    if (n == 0) return 0;
+    memcpy(bits, values, n * sizeof *values);
+    lower = tc_select_u64(bits, n, (n - 1) / 2, rest);
+    upper = n % 2 ? lower : tc_select_u64(bits, n, n / 2, rest);
+    memcpy(&low, &lower, sizeof low);
+    memcpy(&high, &upper, sizeof high);
+    return n % 2 ? low : (low + high) / 2;
+}
+
+static double smaller_unless_zero(double noise, double other)
+{
+    return other != 0 && other < noise ? other : noise;
+}
+
+double tc_noise_sigma(const tc_noise *noise)
+{
+    return smaller_unless_zero(smaller_unless_zero(noise->noise3, noise->noise2), noise->noise5);
+}
+
+/* The integer that a pixel marks as undefined with; floats use NaN. */
+typedef struct {
+    bool exists;
+    int32_t value;
+} null_mark;
+
+/* ---- float ---- */
+
+static uint32_t magnitude_f32(float difference)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &difference, sizeof bits);
+    return bits & INT32_MAX;
+}
+
+static double value_f32(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#define PIXEL float
+#define DIFFERENCE float
+#define WORD uint32_t
+#define NAME(x) x##_f32
+#define SELECT(x) x##_u32
+#define IS_NULL(pixel, null) isnan(pixel)
+#include "tc_noise_type.h"
+
+/* ---- double ---- */
+
+static uint64_t magnitude_f64(double difference)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &difference, sizeof bits);
+    return bits & INT64_MAX;
+}
+
+static double value_f64(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#define PIXEL double
+#define DIFFERENCE double
+#define WORD uint64_t
+#define NAME(x) x##_f64
+#define SELECT(x) x##_u64
+#define IS_NULL(pixel, null) isnan(pixel)
+#include "tc_noise_type.h"
+
+/* ---- integers: all differences fit 32 bits where the pixels span less than NARROW ---- */
+
+#define NARROW (1 << 27)
+
+static uint32_t magnitude_narrow(uint32_t difference)
+{
+    return difference > INT32_MAX ? 0u - difference : difference;
+}
+
+static double value_narrow(uint32_t difference)
+{
+    return difference;
+}
+
+static uint64_t magnitude_wide(int64_t difference)
+{
+    return (uint64_t)(difference < 0 ? -difference : difference);
+}
+
+static double value_wide(uint64_t difference)
+{
+    return (double)difference;
+}
+
+#define PIXEL int32_t
+#define DIFFERENCE uint32_t
+#define WORD uint32_t
+#define NAME(x) x##_narrow
+#define SELECT(x) x##_u32
+#define IS_NULL(pixel, null) ((null).exists && (pixel) == (null).value)
+#include "tc_noise_type.h"
+
+#define PIXEL int32_t
+#define DIFFERENCE int64_t
+#define WORD uint64_t
+#define NAME(x) x##_wide
+#define SELECT(x) x##_u64
+#define IS_NULL(pixel, null) ((null).exists && (pixel) == (null).value)
+#include "tc_noise_type.h"
+
+/* ---- what all pixels together tell ---- */
+
+/* Floats are compared as integers that order as they do: such loops become vector code.  Only where infinity or NaN turn
+ * up, each pixel is looked at. */
+#define SURVEY(NAME, PIXEL, KEY, KEY_MAX)                                                                              \
+    static KEY key_##NAME(PIXEL pixel)                                                                                 \
+    {                                                                                                                  \
+        KEY bits;                                                                                                      \
+                                                                                                                       \
+        memcpy(&bits, &pixel, sizeof bits);                                                                            \
+        return bits < 0 ? bits ^ KEY_MAX : bits;                                                                       \
+    }                                                                                                                  \
+                                                                                                                       \
+    static PIXEL pixel_##NAME(KEY key)                                                                                 \
+    {                                                                                                                  \
+        PIXEL pixel;                                                                                                   \
+                                                                                                                       \
+        key = key < 0 ? key ^ KEY_MAX : key;                                                                           \
+        memcpy(&pixel, &key, sizeof pixel);                                                                            \
+        return pixel;                                                                                                  \
+    }                                                                                                                  \
+                                                                                                                       \
+    static tc_noise survey_##NAME(const PIXEL *src, size_t n)                                                          \
+    {                                                                                                                  \
+        KEY lowest = KEY_MAX, highest = -KEY_MAX;                                                                      \
+        tc_noise found = {.n_valid = n};                                                                               \
+                                                                                                                       \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const KEY key = key_##NAME(src[i]);                                                                        \
+                                                                                                                       \
+            lowest = key < lowest ? key : lowest;                                                                      \
+            highest = key > highest ? key : highest;                                                                   \
+        }                                                                                                              \
+        if (lowest <= key_##NAME(-(PIXEL)INFINITY) || highest >= key_##NAME((PIXEL)INFINITY)) {                        \
+            lowest = KEY_MAX;                                                                                          \
+            highest = -KEY_MAX;                                                                                        \
+            found.n_valid = 0;                                                                                         \
+            for (size_t i = 0; i < n; i++) {                                                                           \
+                const KEY key = key_##NAME(src[i]);                                                                    \
+                                                                                                                       \
+                if (isnan(src[i])) continue;                                                                           \
+                found.n_valid++;                                                                                       \
+                found.has_infinite |= isinf(src[i]) != 0;                                                              \
+                lowest = key < lowest ? key : lowest;                                                                  \
+                highest = key > highest ? key : highest;                                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+        found.min = found.n_valid ? (double)pixel_##NAME(lowest) : 0;                                                  \
+        found.max = found.n_valid ? (double)pixel_##NAME(highest) : 0;                                                 \
+        return found;                                                                                                  \
+    }
+
+SURVEY(f32, float, int32_t, INT32_MAX)
+SURVEY(f64, double, int64_t, INT64_MAX)
+
+static tc_noise survey_i32(const int32_t *src, size_t n, null_mark null)
+{
+    int32_t lowest = INT32_MAX, highest = INT32_MIN;
+    size_t n_valid = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const bool valid = !(null.exists & (src[i] == null.value));
+
+        n_valid += valid;
+        lowest = valid & (src[i] < lowest) ? src[i] : lowest;
+        highest = valid & (src[i] > highest) ? src[i] : highest;
+    }
+    return (tc_noise){.n_valid = n_valid, .min = n_valid ? lowest : 0, .max = n_valid ? highest : 0};
+}
+
+/* ---- the entries ---- */
+
+size_t tc_noise_scratch_f32(size_t nx, size_t ny)
+{
+    return scratch_size_f32(nx, ny);
+}
+
+size_t tc_noise_scratch_f64(size_t nx, size_t ny)
+{
+    return scratch_size_f64(nx, ny);
+}
+
+size_t tc_noise_scratch_i32(size_t nx, size_t ny)
+{
+    const size_t narrow = scratch_size_narrow(nx, ny), wide = scratch_size_wide(nx, ny);
+
+    return narrow > wide ? narrow : wide;
+}
+
+tc_noise tc_noise_range_f32(const float *src, size_t n)
+{
+    return survey_f32(src, n);
+}
+
+tc_noise tc_noise_range_f64(const double *src, size_t n)
+{
+    return survey_f64(src, n);
+}
+
+tc_noise tc_noise_f32(const float *src, size_t nx, size_t ny, void *scratch)
+{
+    tc_noise noise = survey_f32(src, nx * ny);
+
+    if (!noise.has_infinite) estimate_f32(src, nx, ny, (null_mark){0}, scratch, &noise);
+    return noise;
+}
+
+tc_noise tc_noise_f64(const double *src, size_t nx, size_t ny, void *scratch)
+{
+    tc_noise noise = survey_f64(src, nx * ny);
+
+    if (!noise.has_infinite) estimate_f64(src, nx, ny, (null_mark){0}, scratch, &noise);
+    return noise;
+}
+
+tc_noise tc_noise_i32(const int32_t *src, size_t nx, size_t ny, bool has_null, int32_t null, void *scratch)
+{
+    const null_mark mark = {has_null, null};
+    tc_noise noise = survey_i32(src, nx * ny, mark);
+
+    if (noise.max - noise.min < NARROW) estimate_narrow(src, nx, ny, mark, scratch, &noise);
+    else estimate_wide(src, nx, ny, mark, scratch, &noise);
+    return noise;
+}

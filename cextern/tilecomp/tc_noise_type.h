@@ -1,0 +1,126 @@
+/* tc_noise.c for one pixel type.  The including file defines, and this one undefines:
+ *   PIXEL, DIFFERENCE, WORD   a pixel; what differences are computed in; their absolute values as unsigned words that
+ *                             order as they do
+ *   NAME(x), SELECT(x)        the name of a function for this type; of a tc_select function for WORD
+ *   IS_NULL(pixel, null)      whether a pixel is undefined */
+
+typedef struct {
+    const PIXEL *src;
+    size_t nx, ny;
+    null_mark null;
+    bool has_nulls;
+    PIXEL *defined; /* nx: the row without its undefined pixels */
+    WORD *second;   /* nx: kept from row to row, see below */
+    WORD *third, *fifth;
+    WORD *rest; /* for tc_select */
+    double *medians[3]; /* ny each: of second, third, fifth order */
+    size_t n_medians[3];
+    uint64_t *median_rest;
+} NAME(tile);
+
+typedef struct {
+    size_t n_second, n_third; /* there are as many of the fifth order as of the third */
+} NAME(counts);
+
+/* Absolute differences of m pixels.  Constant stretches leave none: they are no noise. */
+static NAME(counts) NAME(differences)(const PIXEL *v, size_t m, WORD *second, WORD *third, WORD *fifth)
+{
+    NAME(counts) n = {0, 0};
+
+    for (size_t k = 0; k + SPAN <= m; k++) {
+        const PIXEL *const w = v + k;
+        const bool flat3 = (w[4] == w[5]) & (w[5] == w[6]);
+        const bool flat5 = flat3 & (w[2] == w[3]) & (w[3] == w[4]);
+        const DIFFERENCE w0 = (DIFFERENCE)w[0], w2 = (DIFFERENCE)w[2], w4 = (DIFFERENCE)w[4], w6 = (DIFFERENCE)w[6],
+                         w8 = (DIFFERENCE)w[8];
+
+        second[n.n_second] = NAME(magnitude)(w4 - w6);
+        third[n.n_third] = NAME(magnitude)(2 * w4 - w2 - w6);
+        fifth[n.n_third] = NAME(magnitude)(6 * w4 - 4 * w2 - 4 * w6 + w0 + w8);
+        n.n_second += !flat3;
+        n.n_third += !flat5;
+    }
+    return n;
+}
+
+/* The defined pixels of a row, `*m` of them. */
+static const PIXEL *NAME(defined_pixels)(const NAME(tile) *tile, size_t row, size_t *m)
+{
+    const PIXEL *const pixels = tile->src + row * tile->nx;
+
+    *m = tile->nx;
+    if (!tile->has_nulls) return pixels;
+    *m = 0;
+    for (size_t i = 0; i < tile->nx; i++) {
+        tile->defined[*m] = pixels[i];
+        *m += !(IS_NULL(pixels[i], tile->null));
+    }
+    return tile->defined;
+}
+
+static void NAME(add_median)(NAME(tile) *tile, int order, WORD median)
+{
+    tile->medians[order][tile->n_medians[order]++] = NAME(value)(median);
+}
+
+/* One row.  The median of the second order is taken over as many entries of `second` as there are differences of third
+ * order, so entries that former rows left behind, or the zeros of the beginning, may be among them. */
+static void NAME(add_row)(NAME(tile) *tile, size_t row)
+{
+    size_t m;
+    const PIXEL *const v = NAME(defined_pixels)(tile, row, &m);
+    const NAME(counts) n = NAME(differences)(v, m, tile->second, tile->third, tile->fifth);
+
+    if (n.n_third == 0) return;
+    NAME(add_median)(tile, 1, SELECT(tc_select)(tile->third, n.n_third, (n.n_third - 1) / 2, tile->rest));
+    NAME(add_median)(tile, 2, SELECT(tc_select)(tile->fifth, n.n_third, (n.n_third - 1) / 2, tile->rest));
+    if (n.n_third == 1) {
+        if (n.n_second == 1) NAME(add_median)(tile, 0, tile->second[0]);
+    } else if (n.n_second >= 2) {
+        NAME(add_median)(tile, 0, SELECT(tc_select_exchanging)(tile->second, n.n_third));
+    }
+}
+
+/* Share `scratch` out; the size it has to have is returned. */
+static size_t NAME(layout)(NAME(tile) *tile, char *scratch)
+{
+    size_t used = 0;
+
+    tile->second = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
+    tile->third = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
+    tile->fifth = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
+    tile->rest = take(scratch, &used, TC_SELECT_SCRATCH(tile->nx) * sizeof(WORD));
+    tile->defined = (PIXEL *)tile->rest; /* tc_select comes when these are no longer needed */
+    for (int order = 0; order < 3; order++) tile->medians[order] = take(scratch, &used, tile->ny * sizeof(double));
+    tile->median_rest = take(scratch, &used, (tile->ny + TC_SELECT_SCRATCH(tile->ny)) * sizeof(uint64_t));
+    return used;
+}
+
+static size_t NAME(scratch_size)(size_t nx, size_t ny)
+{
+    NAME(tile) tile = {.nx = nx, .ny = ny};
+
+    reshape(&tile.nx, &tile.ny);
+    return NAME(layout)(&tile, NULL);
+}
+
+static void NAME(estimate)(const PIXEL *src, size_t nx, size_t ny, null_mark null, void *scratch, tc_noise *noise)
+{
+    NAME(tile) tile = {.src = src, .nx = nx, .ny = ny, .null = null, .has_nulls = noise->n_valid < nx * ny};
+
+    reshape(&tile.nx, &tile.ny);
+    if (tile.nx < SPAN) return;
+    NAME(layout)(&tile, scratch);
+    memset(tile.second, 0, tile.nx * sizeof(WORD));
+    for (size_t row = 0; row < tile.ny; row++) NAME(add_row)(&tile, row);
+    noise->noise2 = 1.0483579 * median_of_rows(tile.medians[0], tile.n_medians[0], tile.median_rest);
+    noise->noise3 = 0.6052697 * median_of_rows(tile.medians[1], tile.n_medians[1], tile.median_rest);
+    noise->noise5 = 0.1772048 * median_of_rows(tile.medians[2], tile.n_medians[2], tile.median_rest);
+}
+
+#undef PIXEL
+#undef DIFFERENCE
+#undef WORD
+#undef NAME
+#undef SELECT
+#undef IS_NULL

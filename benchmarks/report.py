@@ -1,0 +1,95 @@
+"""Print the results as a table, and write them as JSON."""
+
+import json
+import platform
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .contenders import OURS, OURS_ALONE, n_cores, versions
+
+__all__ = ["machine", "print_machine", "print_row", "print_summary", "write_json"]
+
+console = Console(width=118)
+
+
+def machine():
+    """What the figures depend on: processor, cores, system, versions."""
+    cpuinfo = Path("/proc/cpuinfo")
+    models = [line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")
+              ] if cpuinfo.exists() else [platform.processor()]
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "processor": models[0],
+        "cores": n_cores(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": versions(),
+    }
+
+
+def print_machine():
+    """Print on what the figures were taken."""
+    facts = machine()
+    console.print(f"{facts['date']}, {facts['processor']}, {facts['cores']} cores, Python {facts['python']}, "
+                  + ", ".join(f"{name} {number}" for name, number in facts["versions"].items()))
+
+
+def print_row(result):
+    """Print one row: the time of each contender, and our ratio to it beside the one we want at least."""
+    table = Table(title=result.title, title_justify="left", title_style="bold")
+    table.add_column("who")
+    for column in ("median ms", "least ms", "we are faster", "of minima", "at least"):
+        table.add_column(column, justify="right")
+    for name in result.times:
+        lines = [c for c in result.comparisons if c.peer == name] or [None]
+        for number, comparison in enumerate(lines):
+            cells = ["", "", ""] if number else [name, f"{result.median(name):.2f}", f"{result.minimum(name):.2f}"]
+            table.add_row(*cells, *describe(comparison))
+    console.print(table)
+
+
+def describe(comparison):
+    """The three cells that compare us with a peer."""
+    if comparison is None:
+        return "", "", ""
+    alone = " (1 thread)" if comparison.ours == OURS_ALONE else ""
+    aim = "" if comparison.at_least is None else f"{comparison.at_least:.3g}x{alone}"
+    colour = {None: "", True: "green", False: "red"}[comparison.is_met]
+    ratio = f"{comparison.ratio:.2f}x"
+    return f"[{colour}]{ratio}[/{colour}]" if colour else ratio, f"{comparison.ratio_of_minima:.2f}x", aim
+
+
+def print_summary(results):
+    """Print the aims that were missed, or that there are none."""
+    aims = [(result, c) for result in results for c in result.comparisons if c.at_least is not None]
+    missed = [(result, c) for result, c in aims if not c.is_met]
+    console.print(f"{len(aims) - len(missed)} of {len(aims)} aims met")
+    for result, c in missed:
+        ours = "" if c.ours == OURS else ", 1 thread"
+        console.print(f"  missed: {result.title}{ours}: {c.ratio:.2f}x {c.peer}, wanted {c.at_least:.3g}x")
+
+
+def write_json(path, results):
+    """
+    Write machine, times and ratios.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Where to.
+    results : list of RowResult
+        The rows that were run.
+    """
+    rows = [
+        {
+            "key": result.key,
+            "title": result.title,
+            "seconds": result.times,
+            "comparisons": [vars(comparison) | {"is_met": comparison.is_met} for comparison in result.comparisons],
+        }
+        for result in results
+    ]
+    path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")

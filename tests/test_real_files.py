@@ -1,0 +1,126 @@
+"""Real files of many writers: every compressed HDU gives the pixels that independent readers agree on."""
+
+import hashlib
+import json
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import astropy_tilecomp as tc
+import needs
+
+DAMAGED = "fitsiopure_comp.fits"
+READ_ERRORS = (tc.TileCompError, OSError)
+
+
+def folder_of_real_files():
+    """All real files where the shared folder is there, else those shipped with the tests."""
+    everything = needs.SHARED / "data" / "real"
+    return everything if everything.exists() else needs.SHIPPED
+
+
+REAL = folder_of_real_files()
+FILES = json.loads((REAL / "MANIFEST.json").read_text())["files"]
+HDUS = [(entry["name"], hdu) for entry in FILES if entry["name"] != DAMAGED for hdu in entry["compressed_hdus"]]
+each_hdu = pytest.mark.parametrize(("name", "expected"), HDUS, ids=[f"{name}[{hdu['index']}]" for name, hdu in HDUS])
+each_file = pytest.mark.parametrize("name", [entry["name"] for entry in FILES if entry["name"] != DAMAGED])
+
+
+def hash_pixels(pixels):
+    """SHA-256 of pixels as the manifest defines it: big-endian, C order, every NaN the default quiet NaN."""
+    pixels = np.array(pixels, dtype=pixels.dtype.newbyteorder(">"))
+    if pixels.dtype.kind == "f":
+        pixels[np.isnan(pixels)] = np.frombuffer({4: b"\x7f\xc0" + bytes(2), 8: b"\x7f\xf8" + bytes(6)}[
+            pixels.dtype.itemsize], pixels.dtype)[0]
+    return hashlib.sha256(pixels.tobytes()).hexdigest()
+
+
+def open_stored(name, **options):
+    """Open a real file for its stored pixels, quietly: several of the files have odd headers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tc.open(REAL / name, do_not_scale_image_data=True, **options)
+
+
+def random_sections(shape, rng, n):
+    """Draw `n` basic indices with any start, stop and step, some of them backwards, some with integers."""
+    def on_axis(length):
+        if rng.random() < 0.2:
+            return int(rng.integers(-length, length))
+        start, stop = sorted(rng.integers(0, length + 1, 2).tolist())
+        step = int(rng.choice([1, 1, 1, 2, 7]))
+        if rng.random() < 0.2:
+            return slice(stop, start or None, -step)
+        return slice(start, stop, step)
+
+    return [tuple(on_axis(length) for length in shape) for _ in range(n)]
+
+
+@pytest.mark.parametrize("threads", [1, None], ids=["1-thread", "all-threads"])
+@each_hdu
+def test_data_gives_the_agreed_pixels(name, expected, threads):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with open_stored(name, threads=threads) as hdul:
+            data = hdul[expected["index"]].data
+    assert list(data.shape) == expected["shape"]
+    assert data.dtype.newbyteorder(">").str == expected["decoded"]["dtype"]
+    assert hash_pixels(data) == expected["decoded"]["sha256"]
+
+
+@each_hdu
+def test_the_whole_section_gives_the_agreed_pixels(name, expected):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with open_stored(name) as hdul:
+            section = hdul[expected["index"]].section
+            assert section.shape == tuple(expected["shape"])
+            assert hash_pixels(section[...]) == expected["decoded"]["sha256"]
+
+
+@each_file
+def test_random_sections_equal_the_data(name):
+    entry = next(entry for entry in FILES if entry["name"] == name)
+    rng = np.random.default_rng(8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with open_stored(name) as whole, open_stored(name) as lazy:
+            for expected in entry["compressed_hdus"][:6]:
+                data = whole[expected["index"]].data
+                section = lazy[expected["index"]].section
+                for index in random_sections(data.shape, rng, 12):
+                    assert_array_equal(section[index], data[index], err_msg=f"HDU {expected['index']}, {index}")
+
+
+SCALED = [(name, hdu) for name, hdu in HDUS if "scaled" in hdu]
+
+
+@pytest.mark.parametrize(("name", "expected"), SCALED, ids=[f"{name}[{hdu['index']}]" for name, hdu in SCALED])
+def test_scaled_pixels(name, expected):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with tc.open(REAL / name) as hdul, tc.open(REAL / name) as lazy:
+            data = hdul[expected["index"]].data
+            section = lazy[expected["index"]].section[...]
+    agreed = expected["scaled"]["astropy"]
+    assert data.dtype.newbyteorder(">").str == agreed["dtype"]
+    assert hash_pixels(data) == agreed["sha256"]
+    assert hash_pixels(section) == agreed["sha256"]
+
+
+def test_a_damaged_file_raises():
+    damaged = needs.shared("data/real") / DAMAGED
+    with warnings.catch_warnings(), pytest.raises(READ_ERRORS):
+        warnings.simplefilter("ignore")
+        with tc.open(damaged) as hdul:
+            hdul[1].data
+
+
+def test_the_shipped_files_are_free_and_unchanged():
+    entries = json.loads((needs.SHIPPED / "MANIFEST.json").read_text())["files"]
+    assert {path.name for path in needs.SHIPPED.iterdir()} == {e["name"] for e in entries} | {"MANIFEST.json", "README.md"}
+    for entry in entries:
+        assert entry["licence"].startswith(("BSD-", "MIT", "Unlicense"))
+        assert hashlib.sha256((needs.SHIPPED / entry["name"]).read_bytes()).hexdigest() == entry["sha256"]

@@ -1,10 +1,499 @@
+/* Sixteen RICE_1 streams side by side, one in each 32-bit lane of an AVX-512 register.
+ *
+ * All streams of a call have the same number of pixels and the same block size, so their blocks are in step, and the
+ * three kinds of block are one: a pixel is a unary part, which only coded blocks have, and `tail` bits, which are
+ * code (the final 1 of the unary part and code - 1 low bits), 0 or the bits of a plain pixel.
+ *
+ * The next bits of each stream are a 64-bit window in two registers, `high` and `low`.  A window is gathered for
+ * a group of pixels at once; when a stream turns out to need more bits than it held, the group is done again pixel by
+ * pixel (`patient`), and a code longer than any window by the scalar decoder.  Near the end of a stream its lane reads
+ * from a copy of the last bytes, followed by zeros.  A stream with a fault leaves: its lane idles, and the scalar
+ * decoder takes it up again from the start of the block, so that statuses and counts are the scalar decoder's own.
+ * Decoded pixels are collected in `rows`, one register a pixel, and transposed to the streams 32 at a time. */
 #include "tc_rice_paths.h"
 
 #if TC_CPU_X86
+
+#include <immintrin.h>
+
+#include "tc_rice_scalar.h"
+
+#define LANES 16
+#define ROWS 32
+#define FEWEST_LANES 4                /* fewer streams are faster one by one */
+#define LONGEST_STREAM (1u << 28)     /* bytes; bit positions are 32-bit numbers */
+#define TAIL_BYTES 24
+#define INLINE_AVX512 TC_TARGET_AVX512 static inline __attribute__((always_inline))
+
+/* What the pixels of the current block look like, in each lane. */
+typedef struct {
+    __mmask16 coded;  /* lanes with a unary part */
+    __m512i tail;     /* bits after it */
+    __m512i drop;     /* 32 - tail */
+    __m512i fs;       /* shift of the unary part */
+    __m512i keep;     /* the bits of the tail that are part of the value */
+} block;
+
+typedef struct {
+    tc_rice_stream *streams;
+    size_t n_lanes;
+    __mmask16 live;
+    __m512i address[2]; /* where bit 0 of the lane's stream is, or would be if the tail's copy had all before it */
+    __m512i limit;      /* the largest byte offset at which 8 bytes can be loaded */
+    __m512i end;        /* bits in the stream */
+    __m512i pos;        /* bits consumed */
+    __m512i last;       /* value of the pixel before */
+    __m512i start_pos, start_last; /* pos and last at the start of the block */
+    size_t start_i;                /* pixels before the block */
+    block block;
+    tc_rice_state left[LANES]; /* where a stream that left has to be taken up again */
+    uint8_t tails[LANES][TAIL_BYTES];
+    __m512i rows[ROWS];
+} lanes;
+
+/* ---- lanes that need care: rare, one at a time ---- */
+
+TC_TARGET_AVX512 static uint32_t get_lane(__m512i vector, unsigned lane)
+{
+    uint32_t values[LANES];
+
+    _mm512_storeu_si512(values, vector);
+    return values[lane];
+}
+
+INLINE_AVX512 __m512i set_lane(__m512i vector, unsigned lane, uint32_t value)
+{
+    return _mm512_mask_set1_epi32(vector, (__mmask16)(1u << lane), (int)value);
+}
+
+/* The stream of a lane leaves: to be decoded from the start of this block by the scalar decoder. */
+TC_TARGET_AVX512 static void leave(lanes *v, unsigned lane)
+{
+    const tc_rice_stream *const stream = &v->streams[lane];
+    tc_rice_state *const s = &v->left[lane];
+    const __mmask16 one = (__mmask16)(1u << lane);
+
+    s->in = tc_bits_open(stream->src, stream->src_len);
+    s->in.pos = get_lane(v->start_pos, lane);
+    s->last = get_lane(v->start_last, lane);
+    s->i = v->start_i;
+    v->live &= (__mmask16)~one;
+    v->block.coded &= (__mmask16)~one;
+    v->block.tail = set_lane(v->block.tail, lane, 0);
+    v->block.drop = set_lane(v->block.drop, lane, 32);
+    v->pos = _mm512_mask_mov_epi32(v->pos, one, v->start_pos);
+}
+
+TC_TARGET_AVX512 static void leave_all(lanes *v, __mmask16 which)
+{
+    for (unsigned bits = which & v->live; bits; bits &= bits - 1) leave(v, (unsigned)__builtin_ctz(bits));
+}
+
+/* First byte of the copy of the stream's end. */
+static size_t tail_start(const tc_rice_stream *stream)
+{
+    return stream->src_len < 7 ? 0 : stream->src_len - 7;
+}
+
+/* Let a lane read from the copy of its stream's end from now on. */
+TC_TARGET_AVX512 static void switch_to_tail(lanes *v, unsigned lane)
+{
+    const tc_rice_stream *const stream = &v->streams[lane];
+    const size_t first = tail_start(stream);
+    uint64_t addresses[LANES];
+
+    memset(v->tails[lane], 0, TAIL_BYTES);
+    if (stream->src_len) memcpy(v->tails[lane], stream->src + first, stream->src_len - first);
+    _mm512_storeu_si512(addresses, v->address[0]);
+    _mm512_storeu_si512(addresses + 8, v->address[1]);
+    addresses[lane] = (uint64_t)(uintptr_t)v->tails[lane] - first;
+    v->address[0] = _mm512_loadu_si512(addresses);
+    v->address[1] = _mm512_loadu_si512(addresses + 8);
+    v->limit = set_lane(v->limit, lane, (uint32_t)first + TAIL_BYTES - 8);
+}
+
+/* Lanes that cannot load 8 bytes where they are: near the end of the stream, or past it. */
+TC_TARGET_AVX512 static __attribute__((noinline)) void handle_ends(lanes *v, __mmask16 which)
+{
+    for (unsigned bits = which; bits; bits &= bits - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(bits);
+        const size_t limit = get_lane(v->limit, lane);
+
+        if (limit > v->streams[lane].src_len) leave(v, lane); /* it reads the copy already */
+        else switch_to_tail(v, lane);
+    }
+}
+
+/* ---- one pixel of every lane ---- */
+
+typedef struct {
+    __m512i high, low;
+} window;
+
+INLINE_AVX512 window shift_window(window w, __m512i count) /* by less than 32 */
+{
+    w.high = _mm512_shldv_epi32(w.high, w.low, count);
+    w.low = _mm512_sllv_epi32(w.low, count);
+    return w;
+}
+
+/* The next TC_BITS_WINDOW bits of every lane, where `pos` is. */
+INLINE_AVX512 window gather_window(const __m512i address[2], __m512i pos)
+{
+    const __m512i swap = _mm512_set4_epi32(0x0c0d0e0f, 0x08090a0b, 0x04050607, 0x00010203);
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    const __m512i offset = _mm512_srli_epi32(pos, 3);
+    const __m512i from0 = _mm512_add_epi64(address[0], _mm512_cvtepu32_epi64(_mm512_castsi512_si256(offset)));
+    const __m512i from1 = _mm512_add_epi64(address[1], _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(offset, 1)));
+    const __m512i lanes0 = _mm512_i64gather_epi64(from0, NULL, 1);
+    const __m512i lanes1 = _mm512_i64gather_epi64(from1, NULL, 1);
+    const window w = {_mm512_shuffle_epi8(_mm512_permutex2var_epi32(lanes0, even, lanes1), swap),
+                      _mm512_shuffle_epi8(_mm512_permutex2var_epi32(lanes0, odd, lanes1), swap)};
+
+    return shift_window(w, _mm512_and_epi32(pos, _mm512_set1_epi32(7)));
+}
+
+/* The same after a look whether every lane may load. */
+INLINE_AVX512 window refill(lanes *v)
+{
+    __mmask16 beyond;
+
+    while ((beyond = _mm512_cmpgt_epu32_mask(_mm512_srli_epi32(v->pos, 3), v->limit)) != 0) handle_ends(v, beyond);
+    return gather_window(v->address, v->pos);
+}
+
+INLINE_AVX512 __m512i unfold_add(__m512i last, __m512i folded)
+{
+    const __m512i half = _mm512_srli_epi32(folded, 1);
+    const __mmask16 negative = _mm512_test_epi32_mask(folded, _mm512_set1_epi32(1));
+
+    return _mm512_add_epi32(last, _mm512_mask_xor_epi32(half, negative, half, _mm512_set1_epi32(-1)));
+}
+
+INLINE_AVX512 __m512i join(__m512i zeros, __m512i tail, const block *b)
+{
+    return _mm512_ternarylogic_epi32(_mm512_sllv_epi32(zeros, b->fs), tail, b->keep, 0xf8); /* a | (b & c) */
+}
+
+/* A pixel with a code too long for a window, by the scalar decoder. */
+TC_TARGET_AVX512 static __attribute__((noinline)) void decode_long_code(tc_rice_width width, lanes *v, unsigned lane)
+{
+    const tc_rice_stream *const stream = &v->streams[lane];
+    tc_rice_state s = {.in = tc_bits_open(stream->src, stream->src_len), .last = get_lane(v->last, lane), .i = 0};
+    uint32_t pixel;
+
+    s.in.pos = get_lane(v->pos, lane);
+    if (s.in.pos > 8 * s.in.len || tc_rice_careful(width, &s, get_lane(v->block.fs, lane), &pixel, 1) != TC_OK) {
+        leave(v, lane);
+    } else {
+        v->pos = set_lane(v->pos, lane, (uint32_t)s.in.pos);
+        v->last = set_lane(v->last, lane, s.last);
+    }
+}
+
+/* One pixel, whatever its code. */
+TC_TARGET_AVX512 static __attribute__((noinline)) void patient_pixel(tc_rice_width width, lanes *v, __m512i *row)
+{
+    window w = refill(v);
+    const block *const b = &v->block;
+    const __mmask16 far = _mm512_cmpeq_epi32_mask(w.high, _mm512_setzero_si512()) & b->coded; /* 32 zeros and more */
+    __m512i zeros = _mm512_maskz_lzcnt_epi32(b->coded, w.high);
+    const __m512i folded_zeros = _mm512_mask_add_epi32(zeros, far, zeros, _mm512_lzcnt_epi32(w.low));
+    const __m512i used = _mm512_add_epi32(folded_zeros, b->tail);
+    __mmask16 long_codes = _mm512_cmpgt_epu32_mask(used, _mm512_set1_epi32(TC_BITS_WINDOW));
+    __m512i folded;
+
+    w.high = _mm512_mask_mov_epi32(w.high, far, w.low);
+    w.low = _mm512_mask_mov_epi32(w.low, far, _mm512_setzero_si512());
+    zeros = _mm512_mask_sub_epi32(folded_zeros, far, folded_zeros, _mm512_set1_epi32(32));
+    folded = join(folded_zeros, _mm512_srlv_epi32(_mm512_shldv_epi32(w.high, w.low, zeros), b->drop), b);
+    if (width.bits < 32) /* a value too large: let the scalar decoder say so */
+        long_codes |= _mm512_test_epi32_mask(folded, _mm512_set1_epi32((int)(~0u << (width.bits % 32))));
+    v->pos = _mm512_mask_add_epi32(v->pos, (__mmask16)~long_codes, v->pos, used);
+    v->last = _mm512_mask_mov_epi32(unfold_add(v->last, folded), long_codes, v->last);
+    for (unsigned bits = long_codes; bits; bits &= bits - 1)
+        decode_long_code(width, v, (unsigned)__builtin_ctz(bits));
+    *row = v->last;
+}
+
+/* ---- blocks ---- */
+
+/* Read the block code of every lane from the window. */
+INLINE_AVX512 window read_codes(tc_rice_width width, lanes *v, window w)
+{
+    const __m512i plain = _mm512_set1_epi32((int)width.fs_max + 1), one = _mm512_set1_epi32(1);
+    const __m512i code = _mm512_maskz_srli_epi32(v->live, w.high, 32 - width.code_bits);
+    const __mmask16 is_plain = _mm512_cmpeq_epi32_mask(code, plain);
+    block *const b = &v->block;
+
+    b->coded = _mm512_cmplt_epu32_mask(_mm512_sub_epi32(code, one), _mm512_set1_epi32((int)width.fs_max));
+    b->tail = _mm512_mask_mov_epi32(code, is_plain, _mm512_set1_epi32((int)width.bits));
+    b->drop = _mm512_sub_epi32(_mm512_set1_epi32(32), b->tail);
+    b->fs = _mm512_sub_epi32(code, one);
+    b->keep = _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(33), code));
+    b->keep = _mm512_mask_mov_epi32(b->keep, is_plain, _mm512_set1_epi32(-1));
+    v->pos = _mm512_mask_add_epi32(v->pos, v->live, v->pos, _mm512_set1_epi32((int)width.code_bits));
+    if (width.bits == 32) leave_all(v, _mm512_cmpgt_epu32_mask(code, plain));
+    return shift_window(w, _mm512_maskz_set1_epi32(v->live, (int)width.code_bits));
+}
+
+/* How many pixels to take from one window: as many as nearly always fit. */
+INLINE_AVX512 size_t choose_group(const block *b)
+{
+    if (!_mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(5)))
+        return _mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(3)) ? 6 : 8;
+    if (!_mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(10)))
+        return _mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(7)) ? 4 : 5;
+    return _mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(15)) ? 2 : 3;
+}
+
+/* Decode `count` pixels of every lane from window w, which was gathered at `origin`.  False: some lane needs care, and
+ * pos and last are as before. */
+INLINE_AVX512 int decode_group(tc_rice_width width, lanes *v, window w, __m512i origin, __m512i *rows, size_t count)
+{
+    const block b = v->block;
+    __m512i pos = v->pos, last = v->last;
+    __m512i lengths = _mm512_setzero_si512(), values = _mm512_setzero_si512();
+    __mmask16 care;
+
+    for (size_t k = 0; k < count; k++) {
+        const __m512i zeros = _mm512_maskz_lzcnt_epi32(b.coded, w.high);
+        const __m512i tail = _mm512_srlv_epi32(_mm512_shldv_epi32(w.high, w.low, zeros), b.drop);
+        const __m512i folded = join(zeros, tail, &b);
+        const __m512i length = _mm512_add_epi32(zeros, b.tail);
+
+        w = shift_window(w, length);
+        pos = _mm512_add_epi32(pos, length);
+        lengths = _mm512_or_epi32(lengths, length);
+        values = _mm512_or_epi32(values, folded);
+        last = unfold_add(last, folded);
+        _mm512_store_si512(rows + k, last);
+    }
+    care = _mm512_cmpgt_epu32_mask(_mm512_sub_epi32(pos, origin), _mm512_set1_epi32(TC_BITS_WINDOW));
+    care |= _mm512_cmpgt_epu32_mask(lengths, _mm512_set1_epi32(31));
+    if (width.bits < 32) care |= _mm512_test_epi32_mask(values, _mm512_set1_epi32((int)(~0u << (width.bits % 32))));
+    if (care) return 0;
+    v->pos = pos;
+    v->last = last;
+    return 1;
+}
+
+/* Decode `count` pixels that all lie in the current block, into rows; the window is at v->pos. */
+INLINE_AVX512 void decode_run(tc_rice_width width, lanes *v, window w, __m512i origin, __m512i *rows, size_t count)
+{
+    const size_t group = choose_group(&v->block);
+
+    for (size_t k = 0;;) {
+        const size_t some = count - k < group ? count - k : group;
+
+        if (!decode_group(width, v, w, origin, rows + k, some))
+            for (size_t j = 0; j < some; j++) patient_pixel(width, v, rows + k + j);
+        k += some;
+        if (k == count) return;
+        w = refill(v);
+        origin = v->pos;
+    }
+}
+
+/* ---- from rows to streams ---- */
+
+INLINE_AVX512 void transpose(__m512i r[LANES])
+{
+    __m512i t[LANES];
+
+    for (int i = 0; i < LANES; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < LANES; i += 4) {
+        r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+        r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+        r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+        r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    for (int i = 0; i < LANES; i += 8)
+        for (int j = 0; j < 4; j++) {
+            t[i + j] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0x88);
+            t[i + j + 4] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0xdd);
+        }
+    for (int j = 0; j < 8; j++) {
+        r[j] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0x88);
+        r[j + 8] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0xdd);
+    }
+}
+
+/* Write the first `count` rows to pixels i .. i + count of the streams. */
+INLINE_AVX512 void write_rows_32(const lanes *v, size_t i, size_t count)
+{
+    for (size_t half = 0; half < count; half += LANES) {
+        const __mmask16 wanted = (__mmask16)(count - half < LANES ? (1u << (count - half)) - 1 : 0xffff);
+        __m512i r[LANES];
+
+        for (int k = 0; k < LANES; k++) r[k] = _mm512_load_si512(v->rows + half + k);
+        transpose(r);
+        for (size_t lane = 0; lane < LANES; lane++)
+            if (lane < v->n_lanes)
+                _mm512_mask_storeu_epi32((uint32_t *)v->streams[lane].dst + i + half, wanted, r[lane]);
+    }
+}
+
+/* The same for pixels of 16 bits, or of 8, whose rows are paired first. */
+INLINE_AVX512 void write_rows_16(tc_rice_width width, const lanes *v, size_t i, size_t count)
+{
+    const __mmask32 wanted = count < ROWS ? (1u << count) - 1 : 0xffffffff;
+    __m512i r[LANES];
+
+    for (int k = 0; k < LANES; k++)
+        r[k] = _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_load_si512(v->rows + 2 * k),
+                                       _mm512_slli_epi32(_mm512_load_si512(v->rows + 2 * k + 1), 16));
+    transpose(r);
+    for (size_t lane = 0; lane < LANES; lane++) {
+        if (lane >= v->n_lanes) break;
+        if (width.bits == 16) _mm512_mask_storeu_epi16((uint16_t *)v->streams[lane].dst + i, wanted, r[lane]);
+        else _mm256_mask_storeu_epi8((uint8_t *)v->streams[lane].dst + i, wanted, _mm512_cvtepi16_epi8(r[lane]));
+    }
+}
+
+INLINE_AVX512 void write_rows(tc_rice_width width, const lanes *v, size_t i, size_t count)
+{
+    if (width.bits == 32) write_rows_32(v, i, count);
+    else write_rows_16(width, v, i, count);
+}
+
+/* ---- whole streams ---- */
+
+TC_TARGET_AVX512 static void open_lanes(tc_rice_width width, lanes *v, tc_rice_stream *streams, size_t n_lanes)
+{
+    uint64_t addresses[LANES] = {0};
+    uint32_t ends[LANES] = {0}, limits[LANES] = {0}, lasts[LANES] = {0};
+
+    memset(v, 0, sizeof *v);
+    v->streams = streams;
+    v->n_lanes = n_lanes;
+    v->live = (__mmask16)((1u << n_lanes) - 1);
+    for (size_t lane = 0; lane < LANES; lane++) addresses[lane] = (uint64_t)(uintptr_t)v->tails[lane];
+    for (size_t lane = 0; lane < n_lanes; lane++) {
+        const size_t len = streams[lane].src_len;
+        tc_bits in = tc_bits_open(streams[lane].src, len);
+
+        ends[lane] = 8 * (uint32_t)len;
+        if (len >= 8) addresses[lane] = (uint64_t)(uintptr_t)streams[lane].src, limits[lane] = (uint32_t)len - 8;
+        if (tc_bits_get(&in, width.bits, &lasts[lane]) != TC_OK) v->live &= (__mmask16)~(1u << lane);
+        v->left[lane] = (tc_rice_state){.in = in, .last = lasts[lane], .i = 0};
+    }
+    v->address[0] = _mm512_loadu_si512(addresses);
+    v->address[1] = _mm512_loadu_si512(addresses + 8);
+    v->limit = _mm512_loadu_si512(limits);
+    v->end = _mm512_loadu_si512(ends);
+    v->last = _mm512_loadu_si512(lasts);
+    v->pos = _mm512_maskz_set1_epi32(v->live, (int)width.bits);
+    for (unsigned lane = 0; lane < n_lanes; lane++)
+        if (streams[lane].src_len < 8 && v->live >> lane & 1) switch_to_tail(v, lane);
+}
+
+/* Say how each stream ended; those that left are decoded on. */
+TC_TARGET_AVX512 static void close_lanes(tc_rice_width width, lanes *v, uint32_t blocksize, size_t n)
+{
+    for (unsigned lane = 0; lane < v->n_lanes; lane++) {
+        tc_rice_stream *const stream = &v->streams[lane];
+
+        if (v->live >> lane & 1) {
+            stream->status = TC_OK;
+            stream->done = n;
+            stream->used = (get_lane(v->pos, lane) + 7) / 8;
+        } else if (stream->src_len < width.bits / 8) {
+            stream->status = TC_TRUNCATED; /* not even a seed */
+            stream->done = stream->used = 0;
+        } else {
+            tc_rice_state *const s = &v->left[lane];
+
+            stream->status = tc_rice_blocks(width, s, blocksize, stream->dst, n);
+            stream->done = s->i;
+            stream->used = tc_bits_used(&s->in);
+        }
+    }
+}
+
+INLINE_AVX512 void decode_lanes(tc_rice_width width, tc_rice_stream *streams, size_t n_lanes, uint32_t blocksize)
+{
+    const size_t n = streams[0].n;
+    size_t n_rows = 0; /* rows that wait to be written */
+    lanes v;
+
+    open_lanes(width, &v, streams, n_lanes);
+    for (size_t i = 0; i < n && (v.live || n_rows);) { /* rows of streams that left may still wait */
+        const size_t end = n - i < blocksize ? n : i + blocksize;
+        window w;
+        __m512i origin;
+
+        v.start_pos = v.pos, v.start_last = v.last, v.start_i = i;
+        w = refill(&v);
+        origin = v.pos;
+        w = read_codes(width, &v, w);
+        for (;;) {
+            const size_t some = end - i < ROWS - n_rows ? end - i : ROWS - n_rows;
+
+            decode_run(width, &v, w, origin, v.rows + n_rows, some);
+            i += some;
+            n_rows += some;
+            if (n_rows == ROWS || i == n) {
+                write_rows(width, &v, i - n_rows, n_rows);
+                n_rows = 0;
+            }
+            if (i == end) break;
+            w = refill(&v);
+            origin = v.pos;
+        }
+        leave_all(&v, _mm512_cmpgt_epu32_mask(v.pos, v.end));
+    }
+    close_lanes(width, &v, blocksize, n);
+}
+
+TC_TARGET_AVX512 static __attribute__((noinline)) void decode_lanes_8(tc_rice_stream *streams, size_t n_lanes,
+                                                                      uint32_t blocksize)
+{
+    decode_lanes(TC_RICE_WIDTH_8, streams, n_lanes, blocksize);
+}
+
+TC_TARGET_AVX512 static __attribute__((noinline)) void decode_lanes_16(tc_rice_stream *streams, size_t n_lanes,
+                                                                       uint32_t blocksize)
+{
+    decode_lanes(TC_RICE_WIDTH_16, streams, n_lanes, blocksize);
+}
+
+TC_TARGET_AVX512 static __attribute__((noinline)) void decode_lanes_32(tc_rice_stream *streams, size_t n_lanes,
+                                                                       uint32_t blocksize)
+{
+    decode_lanes(TC_RICE_WIDTH_32, streams, n_lanes, blocksize);
+}
+
+/* How many streams from the first on can go side by side. */
+static size_t count_lanes(const tc_rice_stream *streams, size_t n_streams)
+{
+    size_t count = 0;
+
+    while (count < n_streams && count < LANES && streams[count].n == streams[0].n && streams[0].n &&
+           streams[count].src_len <= LONGEST_STREAM)
+        count++;
+    return count;
+}
+
 void tc_rice_decode_avx512(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize)
 {
-    tc_rice_decode_avx2(streams, n_streams, bytepix, blocksize);
+    for (size_t i = 0, count; i < n_streams; i += count) {
+        count = count_lanes(streams + i, n_streams - i);
+        if (count < FEWEST_LANES) {
+            count = count ? count : 1;
+            tc_rice_decode_avx2(streams + i, count, bytepix, blocksize);
+        } else {
+            if (bytepix == 1) decode_lanes_8(streams + i, count, blocksize);
+            if (bytepix == 2) decode_lanes_16(streams + i, count, blocksize);
+            if (bytepix == 4) decode_lanes_32(streams + i, count, blocksize);
+        }
+    }
 }
+
 tc_status tc_rice_encode_avx512(const void *src, size_t n, uint32_t bytepix, uint32_t blocksize, uint8_t *dst,
                                 size_t dst_cap, size_t *used)
 {

@@ -31,8 +31,8 @@ def available(name):
 
 def versions():
     """The versions of every contender that is here, as a dict."""
-    names = ["astropy_tilecomp", "astropy", "fitsio", "rustfits", "imagecodecs", "numpy"]
-    found = {name: version(name) for name in names if available(name)}
+    names = ["astropy", "fitsio", "rustfits", "imagecodecs", "numpy"]
+    found = {"astropy_tilecomp": tc.__version__} | {name: version(name) for name in names if available(name)}
     if available("fpack"):
         words = subprocess.run(["fpack", "-V"], capture_output=True, text=True, check=False).stdout.split()
         found["fpack"] = " ".join(words[:2] + words[-3:])

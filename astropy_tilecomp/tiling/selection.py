@@ -259,10 +259,10 @@ def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:
         after = first + 1
         tiles = (low + first * stride) // tile
     else:                                                   # no tile between the first and the last one is left out
-        tiles = np.arange(low // tile, (low + (length - 1) * stride) // tile + 1, dtype=np.int64)
-        bounds = np.append(tiles, tiles[-1] + 1) * tile - low
-        bounds = np.clip((bounds + stride - 1) // stride, 0, length)
-        first, after = bounds[:-1], bounds[1:]
+        edges = np.arange(low // tile, (low + (length - 1) * stride) // tile + 2, dtype=np.int64)
+        bounds = (edges * tile - low + (stride - 1)) // stride
+        bounds[0], bounds[-1] = 0, length
+        tiles, first, after = edges[:-1], bounds[:-1], bounds[1:]
     origin = tiles * tile
     if step > 0:
         inside, out = low + first * stride - origin, first

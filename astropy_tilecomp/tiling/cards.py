@@ -1,13 +1,28 @@
-"""Header bytes to keywords and values, without astropy and without parsing what nobody asks for."""
+"""Header bytes to cards, and cards to keywords and values; without astropy, and parsing only what is asked for."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
 
 from ..errors import HeaderError
 
-__all__ = ["BLOCK_SIZE", "CARD_SIZE", "HeaderCards", "header_size", "parse_value", "read_cards"]
+__all__ = [
+    "BLOCK_SIZE",
+    "CARD_SIZE",
+    "HeaderCards",
+    "compose_card",
+    "format_card",
+    "header_size",
+    "join_cards",
+    "keyword_of",
+    "parse_value",
+    "read_cards",
+    "split_cards",
+]
 
 CARD_SIZE = 80
 BLOCK_SIZE = 2880
@@ -106,6 +121,129 @@ def read_cards(data) -> HeaderCards:
         raise HeaderError(f"no END card in the first {len(data)} bytes of the header")
     nbytes = -(-(end + CARD_SIZE) // BLOCK_SIZE) * BLOCK_SIZE
     return HeaderCards(data[:end].decode("latin-1"), end // CARD_SIZE, nbytes)
+
+
+def split_cards(data) -> list[str]:
+    """
+    Split a header into card images.
+
+    Parameters
+    ----------
+    data : bytes-like
+        Bytes that begin with the header; what follows it is not looked at.
+
+    Returns
+    -------
+    list of str
+        The cards before END, 80 characters each, blank ones too.
+
+    Raises
+    ------
+    HeaderError
+        If there is no END card.
+    """
+    data = bytes(data)
+    end = _find_end(data, 0)
+    if end is None:
+        raise HeaderError(f"no END card in the first {len(data)} bytes of the header")
+    text = data[:end].decode("latin-1")
+    return [text[at:at + CARD_SIZE] for at in range(0, end, CARD_SIZE)]
+
+
+def join_cards(cards: Iterable[str]) -> bytes:
+    """
+    Join card images to a header.
+
+    Parameters
+    ----------
+    cards : iterable of str
+        Cards of 80 characters, without END.
+
+    Returns
+    -------
+    bytes
+        The header with END, padded with blanks to whole blocks of 2880 bytes.
+
+    Raises
+    ------
+    ValueError
+        If a card has another length.
+    """
+    cards = [*cards, "END".ljust(CARD_SIZE)]
+    wrong = next((card for card in cards if len(card) != CARD_SIZE), None)
+    if wrong is not None:
+        raise ValueError(f"a card has {CARD_SIZE} characters, found {len(wrong)}: {wrong!r}")
+    text = "".join(cards)
+    return text.ljust(-(-len(text) // BLOCK_SIZE) * BLOCK_SIZE).encode("latin-1")
+
+
+def keyword_of(card: str) -> str:
+    """Keyword of a card image, empty for a blank one."""
+    return card[:8].rstrip(" ")
+
+
+def format_card(keyword: str, value, comment: str = "") -> str:
+    """
+    Make a card image in fixed format.
+
+    Parameters
+    ----------
+    keyword : str
+        Keyword of 8 characters at most.
+    value : str, bool, int or float
+        The value; a float is written with all its digits.
+    comment : str, optional
+        Comment, cut where the card ends.
+
+    Returns
+    -------
+    str
+        80 characters.
+
+    Raises
+    ------
+    ValueError
+        If a string is longer than the card, or a float is not finite.
+    """
+    if isinstance(value, str):
+        return compose_card(keyword, "'" + value.replace("'", "''").ljust(8) + "'", comment)
+    if isinstance(value, (bool, np.bool_)):
+        return compose_card(keyword, "T" if value else "F", comment)
+    if isinstance(value, (int, np.integer)):
+        return compose_card(keyword, str(int(value)), comment)
+    if not math.isfinite(value):
+        raise ValueError(f"{keyword}: a header cannot hold {value}")
+    return compose_card(keyword, repr(float(value)).upper(), comment)
+
+
+def compose_card(keyword: str, text: str, comment: str = "") -> str:
+    """
+    Make a card image out of a value that is text already.
+
+    Parameters
+    ----------
+    keyword : str
+        Keyword of 8 characters at most.
+    text : str
+        The value as it shall stand there: flush right to column 30, a quoted string flush left.
+    comment : str, optional
+        Comment, cut where the card ends.
+
+    Returns
+    -------
+    str
+        80 characters.
+
+    Raises
+    ------
+    ValueError
+        If the value is longer than the card.
+    """
+    text = text.ljust(20) if text.startswith("'") else text.rjust(20)
+    if len(keyword) > 8 or len(text) > CARD_SIZE - 10:
+        raise ValueError(f"{keyword}: a value of {len(text)} characters does not fit a card")
+    card = f"{keyword:8}= {text}" + (f" / {comment}" if comment else "")
+    return card[:CARD_SIZE].ljust(CARD_SIZE)
 
 
 def parse_value(text: str):

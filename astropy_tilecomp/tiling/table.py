@@ -14,7 +14,7 @@ from .. import keywords as kw
 from ..errors import HeaderError, TruncatedTileError, UnsupportedError
 from .values import HeaderValues
 
-__all__ = ["COLUMN_NAMES", "Fault", "TableColumn", "TableLayout", "TileTable"]
+__all__ = ["COLUMN_NAMES", "Fault", "TableColumn", "TableLayout", "TileTable", "describe_column"]
 
 COLUMN_NAMES = (None, *kw.DATA_COLUMNS)
 """Name of the column that holds a tile, by the number in `TileTable.column`; 0 stands for none."""
@@ -22,6 +22,7 @@ COLUMN_NAMES = (None, *kw.DATA_COLUMNS)
 _FORM = re.compile(r"\s*(\d*)([PQ]?)([LXBIJKAEDCM])(.*)", re.ASCII | re.IGNORECASE)
 _WIDTHS = {"L": 1, "B": 1, "A": 1, "I": 2, "J": 4, "E": 4, "K": 8, "D": 8, "C": 8, "M": 16}
 _CODES = {"B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8"}
+_DESCRIPTOR_SIZES = {"P": 8, "Q": 16}
 _DESCRIPTORS = {"P": (">u4", 2), "Q": (">i8", 2)}
 
 
@@ -130,7 +131,8 @@ class TableLayout:
         n_columns = values.integer("TFIELDS", low=1, high=999)
         columns, offset = [], 0
         for number in range(1, n_columns + 1):
-            columns.append(_read_column(values, number, offset))
+            name, form = values.text(f"TTYPE{number}", ""), values.text(f"TFORM{number}")
+            columns.append(describe_column(name, form, number, offset))
             offset += columns[-1].nbytes
         if offset > naxis1:
             raise HeaderError(keyword="NAXIS1", found=naxis1, expected=f"{offset} or more, the width of the columns")
@@ -375,6 +377,41 @@ class TileTable:
             mask_offset, mask_nbytes, fault, count, heap_offset, layout,
         )
 
+    def to_bytes(self, base=None) -> bytes:
+        """
+        Write the rows.
+
+        Parameters
+        ----------
+        base : bytes-like, optional
+            Rows to start from, for columns that say nothing about tiles; by default zeros.
+
+        Returns
+        -------
+        bytes
+            One row for each entry; descriptors that are not used are (0, 0).
+
+        Raises
+        ------
+        ValueError
+            If there is a fault, or a place that the descriptors cannot hold.
+        """
+        if self.fault.any():
+            raise ValueError(f"row {self.row[self.fault != 0][0]} has no bytes that the table could name")
+        layout = self.layout
+        record = np.zeros(len(self), layout.dtype)
+        if base is not None:
+            record = np.frombuffer(bytearray(base), layout.dtype, len(self))
+        for number, name in enumerate(kw.DATA_COLUMNS, 1):
+            _write_descriptors(layout, record, name, self.column == number, self.offset, self.nbytes)
+        for name in kw.MASK_COLUMNS:
+            if self.mask_nbytes is not None:
+                _write_descriptors(layout, record, name, self.mask_nbytes > 0, self.mask_offset, self.mask_nbytes)
+        for name, values in zip(kw.SCALAR_COLUMNS, (self.zscale, self.zzero, self.zblank)):
+            if name in layout.fields:
+                record[name] = values
+        return record.tobytes()
+
     def reason(self, entry: int) -> str:
         """
         Say what is wrong with the descriptor of a tile.
@@ -400,23 +437,42 @@ class TileTable:
         return f"{descriptor} lies beyond the end of the file"
 
 
-def _read_column(values: HeaderValues, number: int, offset: int) -> TableColumn:
-    """Read TTYPEn and TFORMn."""
-    form = values.text(f"TFORM{number}")
-    name = values.text(f"TTYPE{number}", "").upper()
+def describe_column(name: str, form: str, number: int, offset: int) -> TableColumn:
+    """
+    Describe a column.
+
+    Parameters
+    ----------
+    name, form : str
+        TTYPE and TFORM.
+    number : int
+        Number of the column, counted from 1.
+    offset : int
+        Place in a row.
+
+    Returns
+    -------
+    TableColumn
+        The column.
+
+    Raises
+    ------
+    HeaderError
+        If the form is none of FITS, or not one that a column of this name may have.
+    """
     match = _FORM.fullmatch(form)
     if match is None:
         raise HeaderError(keyword=f"TFORM{number}", found=form, expected="a format of FITS binary tables")
     repeat = int(match[1]) if match[1] else 1
     descriptor, code = match[2].upper(), match[3].upper()
+    if descriptor and repeat > 1:
+        raise HeaderError(keyword=f"TFORM{number}", found=form, expected="one descriptor at most")
     if descriptor:
-        if repeat > 1:
-            raise HeaderError(keyword=f"TFORM{number}", found=form, expected="one descriptor at most")
-        nbytes = repeat * (8 if descriptor == "P" else 16)
+        nbytes = repeat * _DESCRIPTOR_SIZES[descriptor]
     else:
         nbytes = -(-repeat // 8) if code == "X" else repeat * _WIDTHS[code]
-    column = TableColumn(name, number, form, offset, nbytes, descriptor, code, repeat)
-    if name in _FIELDS and nbytes:
+    column = TableColumn(name.upper(), number, form, offset, nbytes, descriptor, code, repeat)
+    if column.name in _FIELDS and nbytes:
         _check_field(column)
     return column
 
@@ -437,6 +493,21 @@ def _check_field(column: TableColumn):
 def _descriptors(field: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Counts and offsets of a field of descriptors, (n,) int64 each."""
     return field[:, 0].astype(np.int64), field[:, 1].astype(np.int64)
+
+
+def _write_descriptors(layout: TableLayout, record: np.ndarray, name: str, here: np.ndarray, offset, nbytes):
+    """Fill a field of descriptors for the tiles that are in this column."""
+    if name not in layout.fields:
+        if here.any():
+            raise ValueError(f"the table has no column {name}, which {np.count_nonzero(here)} tiles need")
+        return
+    column = layout.fields[name]
+    count, start = nbytes // column.width, offset - layout.theap
+    largest = 2**32 - 1 if column.descriptor == "P" else 2**63 - 1
+    if here.any() and not (start[here].min() >= 0 and max(count[here].max(), start[here].max()) <= largest):
+        raise ValueError(f"a {column.descriptor} descriptor of column {name} cannot hold its place in the heap")
+    record[name][:, 0] = np.where(here, count, 0)
+    record[name][:, 1] = np.where(here, start, 0)
 
 
 def _faults(layout: TableLayout, count, offset, width, available: int) -> np.ndarray:

@@ -10,8 +10,9 @@ typedef struct {
     null_mark null;
     bool has_nulls;
     PIXEL *defined; /* nx: the row without its undefined pixels */
-    WORD *second;   /* nx: kept from row to row, see below */
-    WORD *third, *fifth;
+    WORD *fresh, *third, *fifth; /* nx: differences of second, third, fifth order of one row */
+    WORD *second;   /* nx: those of second order, kept from row to row, once they have been replayed */
+    bool replayed;
     WORD *rest; /* for tc_select */
     double *medians[3]; /* ny each: of second, third, fifth order */
     size_t n_medians[3];
@@ -58,27 +59,59 @@ static const PIXEL *NAME(defined_pixels)(const NAME(tile) *tile, size_t row, siz
     return tile->defined;
 }
 
+static NAME(counts) NAME(row_differences)(const NAME(tile) *tile, size_t row)
+{
+    size_t m;
+    const PIXEL *const v = NAME(defined_pixels)(tile, row, &m);
+
+    return NAME(differences)(v, m, tile->fresh, tile->third, tile->fifth);
+}
+
 static void NAME(add_median)(NAME(tile) *tile, int order, WORD median)
 {
     tile->medians[order][tile->n_medians[order]++] = NAME(value)(median);
 }
 
-/* One row.  The median of the second order is taken over as many entries of `second` as there are differences of third
- * order, so entries that former rows left behind, or the zeros of the beginning, may be among them. */
+/* Bring `second` to the state that CFITSIO leaves it in before `row`, and the lists of differences to those of `row`. */
+static void NAME(replay_until)(NAME(tile) *tile, size_t row)
+{
+    for (size_t r = 0; r < row; r++) {
+        const NAME(counts) n = NAME(row_differences)(tile, r);
+
+        memcpy(tile->second, tile->fresh, n.n_second * sizeof(WORD));
+        if (n.n_second >= 2) SELECT(tc_select_exchanging)(tile->second, n.n_third);
+    }
+    NAME(row_differences)(tile, row);
+    tile->replayed = true;
+}
+
+/* The median of second order is taken over as many entries of `second` as there are differences of third order.  Where
+ * there are fewer of second order, entries that former rows left behind are among them, or the zeros of the beginning.
+ * Only a tile with such a row, and rows after it, has to go through the very exchanges of CFITSIO's selection. */
+static void NAME(add_second_order)(NAME(tile) *tile, size_t row, NAME(counts) n)
+{
+    const size_t middle = (n.n_third - 1) / 2, n_left_behind = n.n_third - n.n_second;
+    const bool has_median = n.n_second >= (n.n_third == 1 ? 1 : 2);
+
+    if (n_left_behind && tile->ny > 1 && !tile->replayed) NAME(replay_until)(tile, row);
+    if (tile->replayed) {
+        memcpy(tile->second, tile->fresh, n.n_second * sizeof(WORD));
+        if (has_median) NAME(add_median)(tile, 0, SELECT(tc_select_exchanging)(tile->second, n.n_third));
+    } else if (has_median) {
+        NAME(add_median)(tile, 0, middle < n_left_behind ? 0
+                                  : SELECT(tc_select)(tile->fresh, n.n_second, middle - n_left_behind, tile->rest));
+    }
+}
+
 static void NAME(add_row)(NAME(tile) *tile, size_t row)
 {
-    size_t m;
-    const PIXEL *const v = NAME(defined_pixels)(tile, row, &m);
-    const NAME(counts) n = NAME(differences)(v, m, tile->second, tile->third, tile->fifth);
+    const NAME(counts) n = NAME(row_differences)(tile, row);
+    const size_t middle = (n.n_third - 1) / 2;
 
     if (n.n_third == 0) return;
-    NAME(add_median)(tile, 1, SELECT(tc_select)(tile->third, n.n_third, (n.n_third - 1) / 2, tile->rest));
-    NAME(add_median)(tile, 2, SELECT(tc_select)(tile->fifth, n.n_third, (n.n_third - 1) / 2, tile->rest));
-    if (n.n_third == 1) {
-        if (n.n_second == 1) NAME(add_median)(tile, 0, tile->second[0]);
-    } else if (n.n_second >= 2) {
-        NAME(add_median)(tile, 0, SELECT(tc_select_exchanging)(tile->second, n.n_third));
-    }
+    NAME(add_median)(tile, 1, SELECT(tc_select)(tile->third, n.n_third, middle, tile->rest));
+    NAME(add_median)(tile, 2, SELECT(tc_select)(tile->fifth, n.n_third, middle, tile->rest));
+    NAME(add_second_order)(tile, row, n);
 }
 
 /* Share `scratch` out; the size it has to have is returned. */
@@ -86,6 +119,7 @@ static size_t NAME(layout)(NAME(tile) *tile, char *scratch)
 {
     size_t used = 0;
 
+    tile->fresh = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
     tile->second = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
     tile->third = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
     tile->fifth = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));

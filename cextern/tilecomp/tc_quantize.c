@@ -30,27 +30,26 @@ static bool integers_fit(double min, double max, const tc_quantum *quantum)
     return lowest > -2147483649.0 && highest <= 2147483648.0;
 }
 
-/* Choose scale and zero.  `range` is max - min and `centre` their sum, in the type of the pixels. */
+/* Choose scale and zero.  `range` is max - min and `sum` max + min, in the type of the pixels. */
 static tc_status choose_quantum(const tc_quantize_request *request, const tc_noise *found, double range, double sum,
                                 tc_quantum *quantum)
 {
-    const double min = found->n_valid ? found->min : 0, max = found->n_valid ? found->max : 1;
     const double step = choose_step(request->q, found);
     const double levels = range / step;
 
     if (!(step > 0) || isinf(step) || !(levels <= 2 * 2147483647.0 - 10)) return TC_REFUSED;
     quantum->zscale = step;
     if (quantum->has_zblank || request->method == TC_DITHER_2) {
-        quantum->zzero = min - step * LOWEST_INTEGER;
+        quantum->zzero = found->min - step * LOWEST_INTEGER;
     } else if (levels < USABLE_INTEGERS) {
-        const double whole = min / step + 0.5;
+        const double whole = found->min / step + 0.5;
 
         if (!(fabs(whole) < 9223372036854775808.0)) return TC_REFUSED;
         quantum->zzero = (double)(int64_t)whole * step;
     } else {
         quantum->zzero = sum / 2;
     }
-    return integers_fit(min, max, quantum) ? TC_OK : TC_REFUSED;
+    return integers_fit(found->min, found->max, quantum) ? TC_OK : TC_REFUSED;
 }
 
 static bool lawful(const tc_quantize_request *request, size_t nx, size_t ny)
@@ -120,19 +119,16 @@ static bool lawful(const tc_quantize_request *request, size_t nx, size_t ny)
                                  const tc_quantize_request *request, void *scratch, int32_t *dst, tc_quantum *quantum) \
     {                                                                                                                  \
         tc_noise found;                                                                                                \
-        PIXEL range = 1, sum = 1;                                                                                      \
                                                                                                                        \
         if (!lawful(request, nx, ny)) return TC_BAD_PARAM;                                                             \
         if (nx * ny == 1) return TC_REFUSED;                                                                           \
         found = request->q < 0 ? tc_noise_range_##NAME(src, nx * ny) : tc_noise_##NAME(src, nx, ny, scratch);          \
         if (found.has_infinite) return TC_REFUSED;                                                                     \
-        if (found.n_valid) {                                                                                           \
-            range = (PIXEL)found.max - (PIXEL)found.min;                                                               \
-            sum = (PIXEL)found.min + (PIXEL)found.max;                                                                 \
-        }                                                                                                              \
+        if (found.n_valid == 0 && request->q >= 0) found.max = 1;                                                      \
         *quantum = (tc_quantum){.method = request->method, .zdither0 = request->zdither0, .row = row,                  \
                                 .has_zblank = found.n_valid < nx * ny, .zblank = request->zblank};                     \
-        TC_TRY(choose_quantum(request, &found, range, sum, quantum));                                                  \
+        TC_TRY(choose_quantum(request, &found, (PIXEL)found.max - (PIXEL)found.min,                                    \
+                              (PIXEL)found.min + (PIXEL)found.max, quantum));                                          \
         integers_##NAME(src, nx * ny, request->zblank, quantum, dst);                                                  \
         return TC_OK;                                                                                                  \
     }

@@ -1,1 +1,46 @@
-"""Read, write and index tile-compressed FITS images."""
+"""
+Tile-compressed FITS images: read lazily, write, index.
+
+The names below are loaded when they are first used, so that importing this package, or one step of it, costs little
+and needs no more than that step.
+"""
+
+from importlib import import_module
+
+_HOME = {
+    "CompImageHDU": "adapters.astropy_hdu",
+    "HDUList": "adapters.astropy_open",
+    "open": "adapters.astropy_open",
+    "enable": "adapters.astropy_enable",
+    "disable": "adapters.astropy_enable",
+    "enabled": "adapters.astropy_enable",
+    "read_image": "files",
+    "read_section": "files",
+    "as_source": "sources",
+    "CorruptTileError": "errors",
+    "HeaderError": "errors",
+    "SourceError": "errors",
+    "TileCompError": "errors",
+    "TileCompWarning": "errors",
+    "TrailingBytesError": "errors",
+    "TruncatedTileError": "errors",
+    "UnsupportedError": "errors",
+    "__version__": "_version",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name):
+    """Load a name from the module that has it."""
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_HOME})

@@ -28,6 +28,7 @@ __all__ = [
     "SourcePart",
     "SpooledSource",
     "as_source",
+    "is_packed",
 ]
 
 Range = tuple[int, int]
@@ -507,6 +508,7 @@ class InflatedSource(SpooledSource):
         return InflatedSource, (self._origin, self._kind)
 
 
+_MAGIC_NBYTES = 6
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "zip", b"\xfd7zXZ\x00": "xz"}
 
 
@@ -534,11 +536,30 @@ def _open_zip(packed):
 
 def _inflated(source: ByteSource) -> ByteSource:
     """The source itself, or what is in it if the whole of it is compressed."""
-    start = bytes(source.read(0, min(6, source.nbytes)))
-    for magic, kind in _MAGIC.items():
-        if start.startswith(magic):
-            return InflatedSource(source, kind)
-    return source
+    kind = _kind_of(bytes(source.read(0, min(_MAGIC_NBYTES, source.nbytes))))
+    return source if kind is None else InflatedSource(source, kind)
+
+
+def _kind_of(start: bytes) -> str | None:
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def is_packed(path) -> bool:
+    """
+    Whether a local file is compressed as a whole.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with open(os.path.expanduser(path), "rb", buffering=0) as file:
+        return _kind_of(file.read(_MAGIC_NBYTES)) is not None
 
 
 class SourceFile(io.RawIOBase):
@@ -632,8 +653,9 @@ def _as_plain_source(obj, storage_options):
         return BufferSource(obj)
     if isinstance(obj, tuple) and len(obj) == 2:
         return _from_store(*obj)
-    if hasattr(obj, "fs") and hasattr(obj, "path"):  # an fsspec OpenFile or an open file of fsspec
-        return _from_fsspec_file(obj)
+    raw = getattr(obj, "raw", obj)  # behind a BufferedReader
+    if hasattr(raw, "fs") and hasattr(raw, "path"):  # an fsspec OpenFile or an open file of fsspec
+        return _from_fsspec_file(raw)
     if hasattr(obj, "read"):
         return _from_file_object(obj)
     raise TypeError(f"bytes, a path, a URL, a file object or a pair (store, path) expected, found {type(obj).__name__}")

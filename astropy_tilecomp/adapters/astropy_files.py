@@ -1,0 +1,133 @@
+"""From the files that astropy has open to byte sources of our own."""
+
+from __future__ import annotations
+
+import io
+import threading
+
+from astropy.io import fits
+from astropy.io.fits.file import _File
+
+from ..sources import BufferSource, ByteSource, SourceFile, as_source
+
+__all__ = ["data_unit", "forget_source", "open_table", "rewritten", "source_of", "whole_file"]
+
+_LOCK = threading.Lock()
+_INFLATABLE = ("gzip", "bzip2", "zip", "lzma")  # what astropy calls the kinds of whole-file compression as_source knows
+
+
+def source_of(file) -> ByteSource:
+    """
+    The source of a file that astropy opened; one for each, and closed with it.
+
+    Parameters
+    ----------
+    file : astropy.io.fits.file._File
+        The open file.
+
+    Raises
+    ------
+    ValueError
+        If the file was closed.
+    """
+    if file.closed:
+        raise ValueError(f"{file.name}: read of a closed file")
+    source = file.__dict__.get("_tilecomp_source")
+    if source is None:
+        with _LOCK:
+            source = file.__dict__.get("_tilecomp_source") or _open_source(file)
+            file._tilecomp_source = source
+    return source
+
+
+def _open_source(file) -> ByteSource:
+    inner = file._file
+    if isinstance(inner, SourceFile):
+        return inner.source
+    if file.compression in _INFLATABLE and isinstance(file.name, str):
+        return as_source(file.name)
+    position = inner.tell()
+    source = as_source(inner)
+    inner.seek(position)
+    return source
+
+
+def forget_source(file) -> None:
+    """Close the source of a file, if it has one: the file was closed or written to."""
+    source = file.__dict__.pop("_tilecomp_source", None)
+    if source is not None and not isinstance(file._file, SourceFile):
+        source.close()
+
+
+def whole_file(bintable) -> ByteSource:
+    """
+    The source that a table HDU was read from; its offsets count in it.
+
+    Parameters
+    ----------
+    bintable : fits.BinTableHDU
+        From a file, a buffer or memory.
+
+    Raises
+    ------
+    ValueError
+        If the file was closed.
+    """
+    if bintable._buffer is not None:
+        return BufferSource(bintable._buffer)
+    return source_of(bintable._file)
+
+
+def data_unit(bintable) -> ByteSource:
+    """
+    The data unit of a table HDU, main table and heap.
+
+    Parameters
+    ----------
+    bintable : fits.BinTableHDU
+        From a file, a buffer or memory.
+
+    Raises
+    ------
+    ValueError
+        If the file was closed.
+    """
+    return whole_file(bintable).part(bintable._data_offset, bintable._data_offset + bintable._data_size)
+
+
+def open_table(source: ByteSource, header_offset: int):
+    """
+    The table HDU at an offset of a source, as astropy reads it.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The whole file.
+    header_offset : int
+        First byte of the HDU.
+
+    Returns
+    -------
+    fits.BinTableHDU
+    """
+    file = _File(SourceFile(source))
+    file.seek(header_offset)
+    return fits.BinTableHDU.readfrom(file)
+
+
+def rewritten(bintable):
+    """
+    A table HDU that was made in memory, as one that was read from a file.
+
+    Parameters
+    ----------
+    bintable : fits.BinTableHDU
+        With its data.
+
+    Returns
+    -------
+    fits.BinTableHDU
+    """
+    target = io.BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), bintable]).writeto(target)
+    return open_table(BufferSource(target.getvalue(), "<table in memory>"), 2880)

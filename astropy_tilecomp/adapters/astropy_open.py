@@ -1,0 +1,149 @@
+"""``open``: a list of HDUs in which compressed images are ours."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from astropy.io import fits
+
+from ..read import DEFAULT_CACHE_BYTES
+from ..sources import ByteSource, SourceFile, as_source, is_packed
+from ..tiling.cards import read_cards
+from .astropy_files import forget_source
+from .astropy_hdu import CompImageHDU, ReadOptions
+
+__all__ = ["HDUList", "TileReading", "open"]
+
+_READING_MODES = ("readonly", "denywrite", "copyonwrite")
+_HDU_KEYWORDS = ("scale_back", "uint", "do_not_scale_image_data")
+
+
+class TileReading:
+    """
+    Makes any class of HDU lists wrap the compressed images it reads in `CompImageHDU`.
+
+    Notes
+    -----
+    Astropy reads the plain table; what wraps it never looks at more than the header bytes.  HDUs may be asked for from
+    many threads.
+    """
+
+    _read_options = ReadOptions()
+    _own_source: ByteSource | None = None
+
+    def __init__(self, hdus=[], file=None):  # noqa: B006  (astropy's signature)
+        self._read_lock = threading.RLock()
+        super().__init__(hdus, file)
+
+    def __len__(self):
+        with self._read_lock:  # while another thread reads an HDU, astropy's own length is that so far
+            return super().__len__()
+
+    def _read_next_hdu(self):
+        with self._read_lock:
+            self._read_options = self._open_kwargs.pop("tilecomp_options", self._read_options)
+            wanted = self._open_kwargs.get("disable_image_compression", False)
+            self._open_kwargs["disable_image_compression"] = True
+            try:
+                found = super()._read_next_hdu()
+            finally:
+                self._open_kwargs["disable_image_compression"] = wanted
+            if found and not wanted:
+                self._wrap_last()
+        return found
+
+    def _wrap_last(self):
+        """Replace the table just read by the image in it, if there is one."""
+        table = list.__getitem__(self, -1)
+        if not isinstance(table, fits.BinTableHDU) or not _holds_image(table):
+            return
+        keywords = {name: self._open_kwargs[name] for name in _HDU_KEYWORDS if name in self._open_kwargs}
+        hdu = CompImageHDU(bintable=table, **keywords, **vars(self._read_options))
+        hdu.__dict__["_new"] = False
+        if "checksum" in self._open_kwargs:
+            hdu.__dict__["_output_checksum"] = self._open_kwargs["checksum"]
+        list.__setitem__(self, -1, hdu)
+
+    def close(self, output_verify="exception", verbose=False, closed=True):
+        try:
+            super().close(output_verify, verbose, closed)
+        finally:
+            if closed and self._file is not None:
+                forget_source(self._file)
+            if closed and self._own_source is not None:
+                self._own_source.close()
+
+
+def _holds_image(table) -> bool:
+    """Whether a table is a compressed image, told from its header bytes if astropy has not parsed them yet."""
+    text = table.__dict__.get("_header_str")
+    header = table.header if text is None else read_cards(text.encode("latin-1"))
+    return header.get("ZIMAGE") in (True, "T")
+
+
+class HDUList(TileReading, fits.HDUList):
+    """
+    The HDUs of a file; compressed images are `CompImageHDU`, all others are astropy's.
+
+    See `open`.
+    """
+
+
+def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy_load_hdus=None,
+         ignore_missing_simple=False, *, threads=None, engine=None, on_error="raise", cache_bytes=DEFAULT_CACHE_BYTES,
+         max_nbytes=None, storage_options=None, **kwargs) -> HDUList:
+    """
+    Open a FITS file.
+
+    Parameters
+    ----------
+    name : path, URL, file object, bytes, or (file system or store, path)
+        What to open: anything that `as_source` takes for reading; a path or file object that astropy takes for the other
+        modes.
+    mode : {"readonly", "update", "append", "denywrite", "copyonwrite", "ostream"}
+        As in `astropy.io.fits.open`.
+    memmap, save_backup, cache, lazy_load_hdus, ignore_missing_simple, **kwargs
+        As in `astropy.io.fits.open`.
+    threads, engine, on_error, cache_bytes, max_nbytes
+        How compressed images are read: see `CompImageHDU`.
+    storage_options : dict, optional
+        What fsspec needs to open a URL.
+
+    Returns
+    -------
+    HDUList
+        To be closed, best by ``with``.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened or is no FITS file.
+    """
+    kwargs.setdefault("uint", fits.conf.enable_uint)
+    if memmap is None and not fits.conf.use_memmap:
+        memmap = False
+    lazy = fits.conf.lazy_load_hdus if lazy_load_hdus is None else bool(lazy_load_hdus)
+    options = ReadOptions(threads, engine, on_error, cache_bytes, max_nbytes)
+    source = _source_for(name, storage_options) if mode in _READING_MODES else None
+    try:
+        hdus = HDUList.fromfile(
+            name if source is None else SourceFile(source), mode, memmap, save_backup, cache, lazy,
+            ignore_missing_simple, tilecomp_options=options, **kwargs,
+        )
+    except BaseException:
+        if source is not None and source is not name:
+            source.close()
+        raise
+    if source is not name:
+        hdus._own_source = source
+    return hdus
+
+
+def _source_for(name, storage_options) -> ByteSource | None:
+    """A source for what astropy cannot open as well as we can; None for a plain local file."""
+    if isinstance(name, (str, os.PathLike)):
+        path = os.fspath(name)
+        if "://" not in path and "::" not in path and not is_packed(path):
+            return None
+    return as_source(name, storage_options)

@@ -1,0 +1,156 @@
+"""``hdu.section``: part of a compressed image, read when it is asked for."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ..errors import CorruptTileError
+from .astropy_errors import as_cfitsio_error
+
+__all__ = ["TileSection"]
+
+
+class TileSection:
+    """
+    The lazily read image of a `CompImageHDU`; indexing it reads the tiles that hold a selected pixel, and no others.
+
+    Parameters
+    ----------
+    hdu : CompImageHDU
+        The HDU.  Once its `data` was loaded, sections are copied from there.
+
+    Notes
+    -----
+    It has what `astropy.nddata.Cutout2D`, dask and numpy ask of an array.  Many threads may read from one section.  It is
+    pickled as its HDU.
+    """
+
+    def __init__(self, hdu):
+        self.hdu = hdu
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the image, C order."""
+        return self.hdu.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of pixels."""
+        return prod(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the stored pixels; where BZERO makes them another type of integer, that type."""
+        return self._array.dtype if self._in_memory else self.hdu._tile_reader.dtype
+
+    @property
+    def result_dtype(self) -> np.dtype:
+        """Type of what reading returns."""
+        if self._in_memory:
+            return self._array.dtype
+        return self.hdu._dtype_for_bitpix() if self.hdu._scaled_by_astropy else self.hdu._tile_reader.result_dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the whole image as it is returned."""
+        return self.size * self.result_dtype.itemsize
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Shape of a tile, C order."""
+        return tuple(self.hdu.tile_shape) if self.hdu._bintable is None else self.hdu._tile_reader.chunks
+
+    @property
+    def stats(self):
+        """What reading took so far: requests, bytes, tiles and cache hits."""
+        return self.hdu._tile_reader.stats
+
+    def read(self, index=..., *, out: np.ndarray | None = None, threads: int | None = None, on_error: str | None = None):
+        """
+        Read part of the image.
+
+        Parameters
+        ----------
+        index : numpy index
+            Integers, slices of any step and Ellipsis, or one integer array or boolean mask in place of an axis.
+        out : ndarray, optional
+            Array to fill, of the shape and type of the result.
+        threads : int, optional
+            Threads to use at most; by default as the HDU was opened.
+        on_error : {"raise", "fill"}, optional
+            What to do about damaged tiles; by default as the HDU was opened.
+
+        Returns
+        -------
+        ndarray
+            `out`, or a new array of type `result_dtype`; it shares no memory with the HDU.
+
+        Raises
+        ------
+        HeaderError
+            If the header of the image breaks the format.
+        CorruptTileError
+            If a tile that is needed is damaged; it is astropy's CfitsioException too.
+        IndexError
+            If `index` does not fit the image.
+        ValueError
+            If the file was closed, or `out` has another shape or type.
+        """
+        if self._in_memory:
+            return _copy(self._array[index], out)
+        try:
+            if not self.hdu._scaled_by_astropy:
+                return self.hdu._tile_reader.read(index, out=out, threads=threads, on_error=on_error)
+            stored = self.hdu._tile_reader.read(index, threads=threads, on_error=on_error)
+        except CorruptTileError as error:
+            raise as_cfitsio_error(error) from None
+        scaled = self.hdu._scale_data(stored)
+        return scaled if out is None else _copy(scaled, out)
+
+    def __getitem__(self, index):
+        part = self.read(index)
+        return part[()] if part.ndim == 0 else part
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("a compressed image is decoded to a new array: copy=False is not possible")
+        array = self.read()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"<section of {self.hdu.name!r}: shape {self.shape}, {self.dtype}, tiles {self.chunks}>"
+
+    def __reduce__(self):
+        return _section_of, (self.hdu,)
+
+    @property
+    def _in_memory(self) -> bool:
+        return self.hdu._bintable is None or "data" in self.hdu.__dict__
+
+    @property
+    def _array(self) -> np.ndarray:
+        return self.hdu.data
+
+
+def _section_of(hdu) -> TileSection:
+    return hdu.section
+
+
+def _copy(part, out: np.ndarray | None) -> np.ndarray:
+    """A copy of part of an array in memory, in `out` if that is given."""
+    if out is None:
+        return np.array(part)
+    if out.shape != np.shape(part) or out.dtype != part.dtype.newbyteorder("=") and out.dtype != part.dtype:
+        raise ValueError(f"out has shape {out.shape} and type {out.dtype}, the section {np.shape(part)} and {part.dtype}")
+    out[...] = part
+    return out

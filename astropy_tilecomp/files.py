@@ -1,0 +1,234 @@
+"""Find compressed images in a file and read them, without astropy: headers are walked, heaps are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from .errors import HeaderError
+from .read import TileReader
+from .sources import ByteSource, as_source
+from .tiling.cards import BLOCK_SIZE, HeaderCards, header_size, read_cards
+
+__all__ = ["FoundHDU", "find_image", "read_image", "read_section", "walk"]
+
+FIRST_READ = 4 * BLOCK_SIZE
+MAX_HEADER_NBYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class FoundHDU:
+    """
+    One HDU of a file: its header, and where it lies.
+
+    Attributes
+    ----------
+    number : int
+        0 for the primary HDU.
+    header : HeaderCards
+        Keyword to value.
+    header_offset, data_offset, end : int
+        First byte of the header, of the data unit, and of what follows the HDU; `end` may lie past the end of a cut file.
+    """
+
+    number: int
+    header: HeaderCards
+    header_offset: int
+    data_offset: int
+    end: int
+
+    @property
+    def is_compressed_image(self) -> bool:
+        """Whether this is a table that holds a compressed image."""
+        xtension = self.header.get("XTENSION")
+        return xtension in ("BINTABLE", "A3DTABLE") and self.header.get("ZIMAGE") in (True, "T")
+
+    @property
+    def name(self) -> str:
+        """EXTNAME, in upper case; empty if there is none."""
+        return str(self.header.get("EXTNAME", "")).strip().upper()
+
+    @property
+    def version(self):
+        """EXTVER, 1 if there is none."""
+        return self.header.get("EXTVER", 1)
+
+
+def walk(source: ByteSource) -> Iterator[FoundHDU]:
+    """
+    Go through the HDUs of a file, reading their headers alone.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The whole file.
+
+    Yields
+    ------
+    FoundHDU
+
+    Raises
+    ------
+    HeaderError
+        If the file does not begin with a FITS header, or a header has no end or impossible sizes.
+    """
+    offset, number = 0, 0
+    while offset < source.nbytes:
+        head = source.read(offset, min(offset + FIRST_READ, source.nbytes))
+        if bytes(head[:9]) not in (b"SIMPLE  =", b"XTENSION="):
+            if number == 0:
+                raise HeaderError(f"{source.name}: no FITS file: it begins with {bytes(head[:9])!r}")
+            return  # whatever follows the last HDU
+        header = _read_header(source, offset, head)
+        data_offset = offset + header.nbytes
+        end = data_offset + -(-_data_nbytes(header, number) // BLOCK_SIZE) * BLOCK_SIZE
+        yield FoundHDU(number, header, offset, data_offset, end)
+        offset, number = end, number + 1
+
+
+def _read_header(source: ByteSource, offset: int, head) -> HeaderCards:
+    """The header at `offset`, read on in doubling steps if it is longer than `head`, its first bytes."""
+    seen = 0
+    while header_size(head, seen) is None:
+        seen = head.nbytes // BLOCK_SIZE * BLOCK_SIZE
+        stop = min(offset + 2 * head.nbytes, source.nbytes)
+        if stop == offset + head.nbytes or head.nbytes > MAX_HEADER_NBYTES:
+            raise HeaderError(f"{source.name}: no END card in the {head.nbytes} bytes of the header at {offset}")
+        head = source.read(offset, stop)
+    return read_cards(head)
+
+
+def _data_nbytes(header: HeaderCards, number: int) -> int:
+    """Size of the data unit without padding."""
+    n_axes = _size(header, "NAXIS", number)
+    if n_axes > 999:
+        raise HeaderError(f"HDU {number}", keyword="NAXIS", found=n_axes, expected="0 to 999")
+    axes = [_size(header, f"NAXIS{axis}", number) for axis in range(1, n_axes + 1)]
+    groups = header.get("GROUPS") is True and axes[:1] == [0]
+    n_values = prod(axes[1:] if groups else axes) if axes else 0
+    bitpix = header.get("BITPIX")
+    if bitpix not in (8, 16, 32, 64, -32, -64):
+        raise HeaderError(f"HDU {number}", keyword="BITPIX", found=bitpix, expected="8, 16, 32, 64, -32 or -64")
+    pcount = _size(header, "PCOUNT", number, 0)
+    return abs(bitpix) // 8 * _size(header, "GCOUNT", number, 1) * (pcount + n_values)
+
+
+def _size(header: HeaderCards, keyword: str, number: int, default: int | None = None) -> int:
+    value = header.get(keyword, default)
+    if type(value) is not int or value < 0:
+        raise HeaderError(f"HDU {number}", keyword=keyword, found=value, expected="a number of 0 or more")
+    return value
+
+
+def find_image(source: ByteSource, hdu: int | str | tuple[str, int] | None = None) -> FoundHDU:
+    """
+    Find a compressed image in a file.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The whole file.
+    hdu : int, str or (str, int), optional
+        Its number, its EXTNAME, or EXTNAME and EXTVER; by default the first compressed image.
+
+    Raises
+    ------
+    HeaderError
+        If there is no such HDU, or it is no compressed image.
+    """
+    for found in walk(source):
+        if hdu is None and found.is_compressed_image:
+            return found
+        if _matches(found, hdu):
+            if not found.is_compressed_image:
+                raise HeaderError(f"{source.name}: HDU {hdu!r} is no compressed image: it has no ZIMAGE = T")
+            return found
+    what = "no compressed image" if hdu is None else f"no HDU {hdu!r}"
+    raise HeaderError(f"{source.name}: {what} found")
+
+
+def _matches(found: FoundHDU, hdu) -> bool:
+    if isinstance(hdu, str):
+        return found.name == hdu.strip().upper()
+    if isinstance(hdu, tuple):
+        return (found.name, found.version) == (hdu[0].strip().upper(), hdu[1])
+    return found.number == hdu
+
+
+def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, threads: int | None = None,
+                 engine: str | None = None, on_error: str = "raise", max_nbytes: int | None = None,
+                 storage_options: dict | None = None) -> np.ndarray:
+    """
+    Read part of a compressed image.
+
+    Parameters
+    ----------
+    file : path, URL, file object, bytes or anything else that `as_source` takes
+        The FITS file.
+    index : numpy index
+        Integers, slices and Ellipsis, or one integer array or boolean mask in place of an axis.
+    hdu : int, str or (str, int), optional
+        Number, EXTNAME, or EXTNAME and EXTVER; by default the first compressed image.
+    out : ndarray, optional
+        Array to fill, of the shape and type of the result.
+    threads : int, optional
+        Threads to use at most; by default as many as there are cores.
+    engine : {"kernel", "cfitsio"}, optional
+        What decodes; by default ASTROPY_TILECOMP_ENGINE, else "kernel".
+    on_error : {"raise", "fill"}
+        What to do about tiles that cannot be decoded.
+    max_nbytes : int, optional
+        Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
+    storage_options : dict, optional
+        What fsspec needs to open a URL.
+
+    Returns
+    -------
+    ndarray
+        The pixels, scaled by BSCALE and BZERO.
+
+    Raises
+    ------
+    HeaderError
+        If there is no such image, or its header breaks the format.
+    CorruptTileError
+        If a tile that is needed is damaged.
+    IndexError
+        If `index` does not fit the image.
+    """
+    source = as_source(file, storage_options)
+    try:
+        found = find_image(source, hdu)
+        reader = TileReader(
+            source.part(found.data_offset, found.end), found.header,
+            threads=threads, engine=engine, on_error=on_error, cache_bytes=0, max_nbytes=max_nbytes,
+        )
+        return reader.read(index, out=out)
+    finally:
+        if source is not file:
+            source.close()
+
+
+def read_image(file, *, hdu=None, **options) -> np.ndarray:
+    """
+    Read a whole compressed image.
+
+    Parameters
+    ----------
+    file, hdu, **options
+        As in `read_section`.
+
+    Returns
+    -------
+    ndarray
+        The pixels, scaled by BSCALE and BZERO.
+
+    Raises
+    ------
+    HeaderError, CorruptTileError
+        As in `read_section`.
+    """
+    return read_section(file, ..., hdu=hdu, **options)

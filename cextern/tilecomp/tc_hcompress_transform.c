@@ -1,0 +1,116 @@
+#include "tc_hcompress_transform.h"
+
+#include "tc_cpu.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* the loops of tc_hcompress_rows.h are made for the vectorizer */
+#endif
+
+#define ROWS_TARGET
+#define COEF int32_t
+#define UCOEF uint32_t
+#define ROWS(name) name##_i32_portable
+#include "tc_hcompress_rows.h"
+#undef COEF
+#undef UCOEF
+#undef ROWS
+#define COEF int64_t
+#define UCOEF uint64_t
+#define ROWS(name) name##_i64_portable
+#include "tc_hcompress_rows.h"
+#undef COEF
+#undef UCOEF
+#undef ROWS
+#undef ROWS_TARGET
+
+#if TC_CPU_X86
+
+#define ROWS_TARGET TC_TARGET_AVX2
+#define COEF int32_t
+#define UCOEF uint32_t
+#define ROWS(name) name##_i32_avx2
+#include "tc_hcompress_rows.h"
+#undef COEF
+#undef UCOEF
+#undef ROWS
+#define COEF int64_t
+#define UCOEF uint64_t
+#define ROWS(name) name##_i64_avx2
+#include "tc_hcompress_rows.h"
+#undef COEF
+#undef UCOEF
+#undef ROWS
+#undef ROWS_TARGET
+
+#define ROWS_TARGET TC_TARGET_AVX512
+#define COEF int32_t
+#define UCOEF uint32_t
+#define ROWS(name) name##_i32_avx512
+#include "tc_hcompress_rows.h"
+#undef COEF
+#undef UCOEF
+#undef ROWS
+#define COEF int64_t
+#define UCOEF uint64_t
+#define ROWS(name) name##_i64_avx512
+#include "tc_hcompress_rows.h"
+#undef COEF
+#undef UCOEF
+#undef ROWS
+#undef ROWS_TARGET
+
+#endif
+
+void tc_hcompress_inverse(const tc_hcompress_tile *tile, int64_t smooth_most, int64_t low, int64_t high, int32_t *dst)
+{
+    switch (tc_cpu_level()) {
+#if TC_CPU_X86
+    case TC_CPU_AVX512:
+        (tile->wide ? inverse_i64_avx512 : inverse_i32_avx512)(tile, smooth_most, low, high, dst);
+        break;
+    case TC_CPU_AVX2:
+        (tile->wide ? inverse_i64_avx2 : inverse_i32_avx2)(tile, smooth_most, low, high, dst);
+        break;
+#endif
+    default:
+        (tile->wide ? inverse_i64_portable : inverse_i32_portable)(tile, smooth_most, low, high, dst);
+    }
+}
+
+void tc_hcompress_forward(const tc_hcompress_tile *tile, const int32_t *src)
+{
+    switch (tc_cpu_level()) {
+#if TC_CPU_X86
+    case TC_CPU_AVX512:
+        (tile->wide ? forward_i64_avx512 : forward_i32_avx512)(tile, src);
+        break;
+    case TC_CPU_AVX2:
+        (tile->wide ? forward_i64_avx2 : forward_i32_avx2)(tile, src);
+        break;
+#endif
+    default:
+        (tile->wide ? forward_i64_portable : forward_i32_portable)(tile, src);
+    }
+}
+
+/* With D a bound of the rounded differences and H one of h0, a step of level k > 0 gives at most (H + 3 D) / 2 plus its
+ * corrections by bits of the level, so that h0 never exceeds max(H, 3 D) of the start; sums stay below that + 3 D.
+ * Smoothing multiplies: |up|, |down| <= 16 (2 H + 4 D), plus 64 D. */
+bool tc_hcompress_inverse_fits_int32(int n_levels, uint64_t mean, uint64_t largest, int64_t smooth_most)
+{
+    const uint64_t limit = (uint64_t)1 << 31, bits = n_levels < 28 ? (uint64_t)8 << n_levels : limit;
+    uint64_t h0, sum;
+
+    if (bits >= limit || mean >= limit || largest >= limit || (uint64_t)smooth_most >= limit) return false;
+    largest += (uint64_t)smooth_most + bits;
+    h0 = (mean > 3 * largest ? mean : 3 * largest) + bits;
+    sum = smooth_most > 0 ? 16 * (2 * h0 + 4 * largest) + 64 * largest : h0 + 3 * largest;
+    return sum < limit;
+}
+
+/* h0 of level k is at most (largest + k) * 2^(k + 2), k for the rounding; the sums of the last level have twice the h0
+ * that comes out of it. */
+bool tc_hcompress_forward_fits_int32(int n_levels, uint64_t largest)
+{
+    return n_levels < 28 && largest + (uint64_t)n_levels < ((uint64_t)1 << (29 - n_levels));
+}

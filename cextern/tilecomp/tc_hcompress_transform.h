@@ -1,0 +1,49 @@
+/* The HCOMPRESS transform of a tile, both ways; tc_hcompress.c describes it. */
+#ifndef TC_HCOMPRESS_TRANSFORM_H
+#define TC_HCOMPRESS_TRANSFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    size_t nx, ny;
+    int n_levels;   /* ceil(log2(max(nx, ny))) */
+    bool wide;      /* coefficients are int64_t, not int32_t */
+    void *coef;     /* [ny][nx]: subbands, the coarser ones in the top left quarter */
+    void *means[2]; /* room for ll of even levels, [ceil(ny / 4)][ceil(nx / 4)], and odd ones, [ceil(ny / 2)][ceil(nx / 2)] */
+} tc_hcompress_tile;
+
+/* ceil(n / 2) */
+static inline size_t tc_half(size_t n)
+{
+    return n / 2 + n % 2;
+}
+
+/* ceil(n / 2^k) for n >= 1 */
+static inline size_t tc_halved(size_t n, int k)
+{
+    return ((n - 1) >> k) + 1;
+}
+
+/* The smallest k with 2^k >= n, n >= 1. */
+static inline int tc_ceil_log2(size_t n)
+{
+    return n > 1 ? 64 - __builtin_clzll(n - 1) : 0;
+}
+
+/* Pixels from coefficients (which are used up), clipped to low ... high.  Differences are smoothed by at most
+ * `smooth_most`; 0 turns smoothing off. */
+void tc_hcompress_inverse(const tc_hcompress_tile *tile, int64_t smooth_most, int64_t low, int64_t high, int32_t *dst);
+
+/* Coefficients, not digitized, from pixels. */
+void tc_hcompress_forward(const tc_hcompress_tile *tile, const int32_t *src);
+
+/* Whether int32_t arithmetic of the inverse is sure to give what int64_t gives, for coefficients up to `largest` and a
+ * coefficient (0, 0) up to `mean`, both after multiplication by the scale. */
+bool tc_hcompress_inverse_fits_int32(int n_levels, uint64_t mean, uint64_t largest, int64_t smooth_most);
+
+/* The same for the forward transform of pixels whose magnitude is at most `largest`. */
+bool tc_hcompress_forward_fits_int32(int n_levels, uint64_t largest);
+
+#endif

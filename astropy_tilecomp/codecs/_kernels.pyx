@@ -1,12 +1,491 @@
 # cython: language_level=3, freethreading_compatible=True, boundscheck=False, wraparound=False, initializedcheck=False
-"""The C library, one short function for each entry point; each returns the C status and never raises for bad data."""
+"""
+The C library, one short function for each entry point.
 
-from libc.stdint cimport uint32_t
+Buffers only: any contiguous object of the right item type does, and no size is trusted. A function returns the C status
+first (see `engine.check`) and never raises for bad data; it works without the GIL.
 
-cdef extern from "tc_cfitsio.h":
-    uint32_t tc_cfitsio_version() nogil
+Decoders take `n_tiles`: `dst` is that many tiles of equal size, whose streams stand one after the other in `src`. They
+return (status, used, done): bytes read, and pixels written. Encoders return (status, used): bytes written.
+"""
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+cdef extern from "tc_status.h":
+    ctypedef enum tc_status:
+        TC_OK
+        TC_TRUNCATED
+        TC_TRAILING
+        TC_CORRUPT
+        TC_BAD_MAGIC
+        TC_SIZE_MISMATCH
+        TC_BAD_CODE
+        TC_BAD_CHECKSUM
+        TC_NO_SPACE
+        TC_OUT_OF_RANGE
+        TC_REFUSED
+        TC_UNSUPPORTED
+        TC_BAD_PARAM
+        TC_NO_MEMORY
+        TC_MISSING
+
+# Names of the statuses, for engine.py.
+STATUS = {
+    name: value for name, value in (
+        ("OK", TC_OK), ("TRUNCATED", TC_TRUNCATED), ("TRAILING", TC_TRAILING), ("CORRUPT", TC_CORRUPT),
+        ("BAD_MAGIC", TC_BAD_MAGIC), ("SIZE_MISMATCH", TC_SIZE_MISMATCH), ("BAD_CODE", TC_BAD_CODE),
+        ("BAD_CHECKSUM", TC_BAD_CHECKSUM), ("NO_SPACE", TC_NO_SPACE), ("OUT_OF_RANGE", TC_OUT_OF_RANGE),
+        ("REFUSED", TC_REFUSED), ("UNSUPPORTED", TC_UNSUPPORTED), ("BAD_PARAM", TC_BAD_PARAM),
+        ("NO_MEMORY", TC_NO_MEMORY), ("MISSING", TC_MISSING),
+    )
+}
+
+
+# ---- engines ----
+
+cdef extern from "tc_cfitsio.h" nogil:
+    uint32_t tc_cfitsio_version()
+    tc_status tc_cfitsio_rice_decode_u8(const uint8_t *, size_t, uint32_t, uint8_t *, size_t, size_t *, size_t *)
+    tc_status tc_cfitsio_rice_decode_i16(const uint8_t *, size_t, uint32_t, int16_t *, size_t, size_t *, size_t *)
+    tc_status tc_cfitsio_rice_decode_i32(const uint8_t *, size_t, uint32_t, int32_t *, size_t, size_t *, size_t *)
+    tc_status tc_cfitsio_rice_encode_u8(const uint8_t *, size_t, uint32_t, uint8_t *, size_t, size_t *)
+    tc_status tc_cfitsio_rice_encode_i16(const int16_t *, size_t, uint32_t, uint8_t *, size_t, size_t *)
+    tc_status tc_cfitsio_rice_encode_i32(const int32_t *, size_t, uint32_t, uint8_t *, size_t, size_t *)
+    tc_status tc_cfitsio_plio_decode_i32(const uint8_t *, size_t, int32_t, int32_t *, size_t, size_t *, size_t *)
+    tc_status tc_cfitsio_plio_encode_i32(const int32_t *, size_t, int32_t, uint8_t *, size_t, size_t *)
+    tc_status tc_cfitsio_hcompress_decode_i32(const uint8_t *, size_t, size_t, size_t, int, bint, int32_t *, void *,
+                                              size_t *)
+    tc_status tc_cfitsio_hcompress_encode_i32(const int32_t *, size_t, size_t, int32_t, uint8_t *, size_t, void *,
+                                              size_t *)
 
 
 def cfitsio_version():
     """Version of libcfitsio as major * 10000 + minor * 100 + micro; 0 in a build without it."""
     return tc_cfitsio_version()
+
+
+cdef extern from "tc_cpu.h" nogil:
+    int tc_cpu_level()
+
+
+def cpu_level():
+    """The instruction set in use: 0 portable, 1 AVX2, 2 AVX-512."""
+    return tc_cpu_level()
+
+
+# ---- RICE_1 ----
+
+cdef extern from "tc_rice.h" nogil:
+    size_t tc_rice_bound(size_t, uint32_t, uint32_t)
+    tc_status tc_rice_decode_u8(const uint8_t *, size_t, uint32_t, uint8_t *, size_t, size_t *, size_t *)
+    tc_status tc_rice_decode_i16(const uint8_t *, size_t, uint32_t, int16_t *, size_t, size_t *, size_t *)
+    tc_status tc_rice_decode_i32(const uint8_t *, size_t, uint32_t, int32_t *, size_t, size_t *, size_t *)
+    tc_status tc_rice_encode_u8(const uint8_t *, size_t, uint32_t, uint8_t *, size_t, size_t *)
+    tc_status tc_rice_encode_i16(const int16_t *, size_t, uint32_t, uint8_t *, size_t, size_t *)
+    tc_status tc_rice_encode_i32(const int32_t *, size_t, uint32_t, uint8_t *, size_t, size_t *)
+
+ctypedef fused rice_pixel:
+    uint8_t
+    int16_t
+    int32_t
+
+
+cdef inline tc_status rice_decode_tile(bint cfitsio, const uint8_t *src, size_t src_len, uint32_t blocksize,
+                                       rice_pixel *dst, size_t n, size_t *used, size_t *done) noexcept nogil:
+    if rice_pixel is uint8_t:
+        if cfitsio:
+            return tc_cfitsio_rice_decode_u8(src, src_len, blocksize, dst, n, used, done)
+        return tc_rice_decode_u8(src, src_len, blocksize, dst, n, used, done)
+    elif rice_pixel is int16_t:
+        if cfitsio:
+            return tc_cfitsio_rice_decode_i16(src, src_len, blocksize, dst, n, used, done)
+        return tc_rice_decode_i16(src, src_len, blocksize, dst, n, used, done)
+    else:
+        if cfitsio:
+            return tc_cfitsio_rice_decode_i32(src, src_len, blocksize, dst, n, used, done)
+        return tc_rice_decode_i32(src, src_len, blocksize, dst, n, used, done)
+
+
+cdef inline tc_status rice_encode_tile(bint cfitsio, const rice_pixel *src, size_t n, uint32_t blocksize,
+                                       uint8_t *dst, size_t cap, size_t *used) noexcept nogil:
+    if rice_pixel is uint8_t:
+        if cfitsio:
+            return tc_cfitsio_rice_encode_u8(src, n, blocksize, dst, cap, used)
+        return tc_rice_encode_u8(src, n, blocksize, dst, cap, used)
+    elif rice_pixel is int16_t:
+        if cfitsio:
+            return tc_cfitsio_rice_encode_i16(src, n, blocksize, dst, cap, used)
+        return tc_rice_encode_i16(src, n, blocksize, dst, cap, used)
+    else:
+        if cfitsio:
+            return tc_cfitsio_rice_encode_i32(src, n, blocksize, dst, cap, used)
+        return tc_rice_encode_i32(src, n, blocksize, dst, cap, used)
+
+
+def rice_bound(size_t n, uint32_t bytepix, uint32_t blocksize):
+    """The most bytes that a tile of n pixels can take."""
+    return tc_rice_bound(n, bytepix, blocksize)
+
+
+def rice_decode(const uint8_t[::1] src not None, rice_pixel[::1] dst not None, size_t n_tiles, uint32_t blocksize,
+                bint cfitsio):
+    """Decode `n_tiles` tiles of 1, 2 or 4 bytes a pixel."""
+    cdef const uint8_t *first = &src[0] if src.shape[0] else NULL
+    cdef rice_pixel *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t src_len = src.shape[0], n = dst.shape[0] // n_tiles if n_tiles else 0
+    cdef size_t used = 0, done = 0, tile_used, tile_done, tile
+    cdef tc_status status = TC_OK
+    with nogil:
+        for tile in range(n_tiles):
+            tile_used = tile_done = 0
+            status = rice_decode_tile(cfitsio, first + used, src_len - used, blocksize, out + tile * n, n, &tile_used,
+                                      &tile_done)
+            used += tile_used
+            done += tile_done
+            if status != TC_OK:
+                break
+    return status, used, done
+
+
+rice_decode_u8 = rice_decode["uint8_t"]
+rice_decode_i16 = rice_decode["int16_t"]
+rice_decode_i32 = rice_decode["int32_t"]
+
+
+def rice_encode(const rice_pixel[::1] src not None, uint8_t[::1] dst not None, uint32_t blocksize, bint cfitsio):
+    """Encode one tile of 1, 2 or 4 bytes a pixel."""
+    cdef const rice_pixel *first = &src[0] if src.shape[0] else NULL
+    cdef uint8_t *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t n = src.shape[0], cap = dst.shape[0], used = 0
+    cdef tc_status status
+    with nogil:
+        status = rice_encode_tile(cfitsio, first, n, blocksize, out, cap, &used)
+    return status, used
+
+
+rice_encode_u8 = rice_encode["uint8_t"]
+rice_encode_i16 = rice_encode["int16_t"]
+rice_encode_i32 = rice_encode["int32_t"]
+
+
+# ---- PLIO_1 ----
+
+cdef extern from "tc_plio.h" nogil:
+    size_t tc_plio_bound(size_t)
+    tc_status tc_plio_decode_i32(const uint8_t *, size_t, int32_t, int32_t *, size_t, size_t *, size_t *)
+    tc_status tc_plio_encode_i32(const int32_t *, size_t, int32_t, uint8_t *, size_t, size_t *)
+
+
+def plio_bound(size_t n):
+    """The most bytes that a tile of n pixels can take."""
+    return tc_plio_bound(n)
+
+
+def plio_decode(const uint8_t[::1] src not None, int32_t[::1] dst not None, size_t n_tiles, int32_t offset,
+                bint cfitsio):
+    """Decode `n_tiles` tiles; `offset` is subtracted from every pixel."""
+    cdef const uint8_t *first = &src[0] if src.shape[0] else NULL
+    cdef int32_t *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t src_len = src.shape[0], n = dst.shape[0] // n_tiles if n_tiles else 0
+    cdef size_t used = 0, done = 0, tile_used, tile_done, tile
+    cdef tc_status status = TC_OK
+    with nogil:
+        for tile in range(n_tiles):
+            tile_used = tile_done = 0
+            if cfitsio:
+                status = tc_cfitsio_plio_decode_i32(first + used, src_len - used, offset, out + tile * n, n,
+                                                    &tile_used, &tile_done)
+            else:
+                status = tc_plio_decode_i32(first + used, src_len - used, offset, out + tile * n, n, &tile_used,
+                                            &tile_done)
+            used += tile_used
+            done += tile_done
+            if status != TC_OK:
+                break
+    return status, used, done
+
+
+def plio_encode(const int32_t[::1] src not None, uint8_t[::1] dst not None, int32_t offset, bint cfitsio):
+    """Encode one tile; `offset` is added to every pixel."""
+    cdef const int32_t *first = &src[0] if src.shape[0] else NULL
+    cdef uint8_t *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t n = src.shape[0], cap = dst.shape[0], used = 0
+    cdef tc_status status
+    with nogil:
+        if cfitsio:
+            status = tc_cfitsio_plio_encode_i32(first, n, offset, out, cap, &used)
+        else:
+            status = tc_plio_encode_i32(first, n, offset, out, cap, &used)
+    return status, used
+
+
+# ---- HCOMPRESS_1 ----
+
+cdef extern from "tc_hcompress.h" nogil:
+    size_t tc_hcompress_scratch(size_t, size_t)
+    size_t tc_hcompress_bound(size_t, size_t, int)
+    tc_status tc_hcompress_decode_i32(const uint8_t *, size_t, size_t, size_t, int, bint, int32_t *, void *, size_t *)
+    tc_status tc_hcompress_encode_i32(const int32_t *, size_t, size_t, int32_t, uint8_t *, size_t, void *, size_t *)
+
+
+def hcompress_bound(size_t nx, size_t ny, int bits):
+    """The most bytes that a tile of ny rows of nx pixels can take."""
+    return tc_hcompress_bound(nx, ny, bits)
+
+
+def hcompress_decode(const uint8_t[::1] src not None, int32_t[::1] dst not None, size_t n_tiles, size_t nx, size_t ny,
+                     int bits, bint smooth, bint cfitsio):
+    """Decode `n_tiles` tiles of ny rows of nx pixels of `bits` bits."""
+    cdef const uint8_t *first = &src[0] if src.shape[0] else NULL
+    cdef int32_t *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t src_len = src.shape[0], n = nx * ny, needed = tc_hcompress_scratch(nx, ny)
+    cdef size_t used = 0, tile_used, tile, tiles_done = 0
+    cdef tc_status status = TC_OK
+    cdef void *scratch
+    if needed == 0 or n * n_tiles != <size_t>dst.shape[0]:
+        return TC_BAD_PARAM, 0, 0
+    with nogil:
+        scratch = malloc(needed)
+        if scratch == NULL:
+            status = TC_NO_MEMORY
+        else:
+            for tile in range(n_tiles):
+                tile_used = 0
+                if cfitsio:
+                    status = tc_cfitsio_hcompress_decode_i32(first + used, src_len - used, nx, ny, bits, smooth,
+                                                             out + tile * n, scratch, &tile_used)
+                else:
+                    status = tc_hcompress_decode_i32(first + used, src_len - used, nx, ny, bits, smooth,
+                                                     out + tile * n, scratch, &tile_used)
+                used += tile_used
+                if status != TC_OK:
+                    break
+                tiles_done += 1
+            free(scratch)
+    return status, used, tiles_done * n
+
+
+def hcompress_encode(const int32_t[::1] src not None, uint8_t[::1] dst not None, size_t nx, size_t ny, int32_t scale,
+                     bint cfitsio):
+    """Encode one tile of ny rows of nx pixels."""
+    cdef const int32_t *first = &src[0] if src.shape[0] else NULL
+    cdef uint8_t *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t cap = dst.shape[0], used = 0, needed = tc_hcompress_scratch(nx, ny)
+    cdef tc_status status
+    cdef void *scratch
+    if needed == 0 or nx * ny != <size_t>src.shape[0]:
+        return TC_BAD_PARAM, 0
+    with nogil:
+        scratch = malloc(needed)
+        if scratch == NULL:
+            status = TC_NO_MEMORY
+        elif cfitsio:
+            status = tc_cfitsio_hcompress_encode_i32(first, nx, ny, scale, out, cap, scratch, &used)
+        else:
+            status = tc_hcompress_encode_i32(first, nx, ny, scale, out, cap, scratch, &used)
+        free(scratch)
+    return status, used
+
+
+# ---- GZIP_1, GZIP_2 ----
+
+cdef extern from "tc_gzip.h" nogil:
+    ctypedef struct tc_gzip_decoder:
+        pass
+    ctypedef struct tc_gzip_encoder:
+        pass
+    tc_gzip_decoder *tc_gzip_decoder_new()
+    void tc_gzip_decoder_free(tc_gzip_decoder *)
+    tc_status tc_gzip_inflate(tc_gzip_decoder *, const uint8_t *, size_t, uint8_t *, size_t, size_t *, size_t *)
+    tc_gzip_encoder *tc_gzip_encoder_new(int)
+    void tc_gzip_encoder_free(tc_gzip_encoder *)
+    size_t tc_gzip_bound(size_t)
+    tc_status tc_gzip_encode(tc_gzip_encoder *, const uint8_t *, size_t, uint8_t *, size_t, size_t *)
+    int TC_GZIP_DEFAULT_LEVEL
+
+cdef extern from "tc_shuffle.h" nogil:
+    void tc_byteswap(const void *, size_t, size_t, void *)
+    void tc_shuffle(const void *, size_t, size_t, uint8_t *)
+    void tc_unshuffle(const uint8_t *, size_t, size_t, void *)
+
+GZIP_DEFAULT_LEVEL = TC_GZIP_DEFAULT_LEVEL
+
+
+def gzip_bound(size_t nbytes):
+    """The most bytes that `nbytes` bytes can take as one gzip member."""
+    return tc_gzip_bound(nbytes)
+
+
+def gzip_inflate(const uint8_t[::1] src not None, uint8_t[::1] dst not None):
+    """Inflate one member; return (status, used, nbytes): bytes read, and bytes written."""
+    cdef const uint8_t *first = &src[0] if src.shape[0] else NULL
+    cdef uint8_t *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t src_len = src.shape[0], cap = dst.shape[0], used = 0, nbytes = 0
+    cdef tc_status status = TC_NO_MEMORY
+    cdef tc_gzip_decoder *decoder
+    with nogil:
+        decoder = tc_gzip_decoder_new()
+        if decoder != NULL:
+            status = tc_gzip_inflate(decoder, first, src_len, out, cap, &nbytes, &used)
+            tc_gzip_decoder_free(decoder)
+    return status, used, nbytes
+
+
+def gzip_encode(const uint8_t[::1] src not None, uint8_t[::1] dst not None, int level):
+    """Deflate bytes into one member."""
+    cdef const uint8_t *first = &src[0] if src.shape[0] else NULL
+    cdef uint8_t *out = &dst[0] if dst.shape[0] else NULL
+    cdef size_t src_len = src.shape[0], cap = dst.shape[0], used = 0
+    cdef tc_status status = TC_NO_MEMORY
+    cdef tc_gzip_encoder *encoder
+    with nogil:
+        encoder = tc_gzip_encoder_new(level)
+        if encoder != NULL:
+            status = tc_gzip_encode(encoder, first, src_len, out, cap, &used)
+            tc_gzip_encoder_free(encoder)
+    return status, used
+
+
+def byteswap(const uint8_t[::1] src not None, uint8_t[::1] dst not None, size_t width):
+    """Pixels of `width` bytes to the other byte order; `dst` may be `src`."""
+    if src.shape[0] != dst.shape[0] or width == 0 or src.shape[0] % width:
+        return TC_BAD_PARAM
+    if src.shape[0]:
+        with nogil:
+            tc_byteswap(&src[0], src.shape[0] // width, width, &dst[0])
+    return TC_OK
+
+
+def shuffle(const uint8_t[::1] src not None, uint8_t[::1] dst not None, size_t width):
+    """Native pixels of `width` bytes to byte planes, the most significant first."""
+    if src.shape[0] != dst.shape[0] or width == 0 or src.shape[0] % width:
+        return TC_BAD_PARAM
+    if src.shape[0]:
+        with nogil:
+            tc_shuffle(&src[0], src.shape[0] // width, width, &dst[0])
+    return TC_OK
+
+
+def unshuffle(const uint8_t[::1] src not None, uint8_t[::1] dst not None, size_t width):
+    """Byte planes to native pixels of `width` bytes."""
+    if src.shape[0] != dst.shape[0] or width == 0 or src.shape[0] % width:
+        return TC_BAD_PARAM
+    if src.shape[0]:
+        with nogil:
+            tc_unshuffle(&src[0], src.shape[0] // width, width, &dst[0])
+    return TC_OK
+
+
+# ---- quantized floats ----
+
+cdef extern from "tc_dither.h" nogil:
+    ctypedef enum tc_dither_method:
+        TC_NO_DITHER
+        TC_DITHER_1
+        TC_DITHER_2
+
+cdef extern from "tc_quantize.h" nogil:
+    ctypedef struct tc_quantum:
+        double zscale, zzero
+        tc_dither_method method
+        int64_t zdither0
+        uint64_t row
+        bint has_zblank
+        int32_t zblank
+    ctypedef struct tc_quantize_request:
+        float q
+        tc_dither_method method
+        int64_t zdither0
+        int32_t zblank
+    void tc_dequantize_u8_f32(const uint8_t *, size_t, size_t, const tc_quantum *, float *)
+    void tc_dequantize_u8_f64(const uint8_t *, size_t, size_t, const tc_quantum *, double *)
+    void tc_dequantize_i16_f32(const int16_t *, size_t, size_t, const tc_quantum *, float *)
+    void tc_dequantize_i16_f64(const int16_t *, size_t, size_t, const tc_quantum *, double *)
+    void tc_dequantize_i32_f32(const int32_t *, size_t, size_t, const tc_quantum *, float *)
+    void tc_dequantize_i32_f64(const int32_t *, size_t, size_t, const tc_quantum *, double *)
+    size_t tc_quantize_scratch_f32(size_t, size_t)
+    size_t tc_quantize_scratch_f64(size_t, size_t)
+    tc_status tc_quantize_f32(const float *, size_t, size_t, uint64_t, const tc_quantize_request *, void *, int32_t *,
+                              tc_quantum *)
+    tc_status tc_quantize_f64(const double *, size_t, size_t, uint64_t, const tc_quantize_request *, void *, int32_t *,
+                              tc_quantum *)
+
+ctypedef fused quantized_pixel:
+    uint8_t
+    int16_t
+    int32_t
+
+ctypedef fused float_pixel:
+    float
+    double
+
+
+def dequantize(const quantized_pixel[::1] src not None, float_pixel[::1] dst not None, double zscale, double zzero,
+               int method, int64_t zdither0, uint64_t row, zblank):
+    """Integers of the tile in table row `row` to values; `zblank` (None: no such) becomes NaN."""
+    cdef tc_quantum quantum
+    cdef size_t n = src.shape[0]
+    if src.shape[0] != dst.shape[0] or not 0 <= method <= 2:
+        return TC_BAD_PARAM
+    quantum.zscale, quantum.zzero = zscale, zzero
+    quantum.method, quantum.zdither0, quantum.row = <tc_dither_method>method, zdither0, row
+    quantum.has_zblank = zblank is not None
+    quantum.zblank = zblank if zblank is not None else 0
+    if n == 0:
+        return TC_OK
+    with nogil:
+        if quantized_pixel is uint8_t:
+            if float_pixel is float:
+                tc_dequantize_u8_f32(&src[0], 0, n, &quantum, &dst[0])
+            else:
+                tc_dequantize_u8_f64(&src[0], 0, n, &quantum, &dst[0])
+        elif quantized_pixel is int16_t:
+            if float_pixel is float:
+                tc_dequantize_i16_f32(&src[0], 0, n, &quantum, &dst[0])
+            else:
+                tc_dequantize_i16_f64(&src[0], 0, n, &quantum, &dst[0])
+        else:
+            if float_pixel is float:
+                tc_dequantize_i32_f32(&src[0], 0, n, &quantum, &dst[0])
+            else:
+                tc_dequantize_i32_f64(&src[0], 0, n, &quantum, &dst[0])
+    return TC_OK
+
+
+cdef void *aligned_block(size_t nbytes, void **block) noexcept nogil:
+    """An address of 64-byte alignment with `nbytes` bytes behind it; free() what is put in `block`."""
+    block[0] = malloc(nbytes + 64)
+    if block[0] == NULL:
+        return NULL
+    return <void *>((<size_t>block[0] + 63) & ~(<size_t>63))
+
+
+def quantize(const float_pixel[::1] src not None, int32_t[::1] dst not None, size_t nx, size_t ny, uint64_t row,
+             float q, int method, int64_t zdither0, int32_t zblank):
+    """Quantize the tile of ny rows of nx pixels; return (status, zscale, zzero, whether it has undefined pixels)."""
+    cdef tc_quantize_request request
+    cdef tc_quantum quantum
+    cdef tc_status status = TC_NO_MEMORY
+    cdef void *block = NULL
+    cdef void *scratch
+    cdef size_t needed
+    if nx == 0 or ny == 0 or nx * ny != <size_t>src.shape[0] or src.shape[0] != dst.shape[0] or not 0 <= method <= 2:
+        return TC_BAD_PARAM, 0.0, 0.0, False
+    request.q, request.method = q, <tc_dither_method>method
+    request.zdither0, request.zblank = zdither0, zblank
+    quantum.zscale = quantum.zzero = 0
+    quantum.has_zblank = False
+    with nogil:
+        if float_pixel is float:
+            needed = tc_quantize_scratch_f32(nx, ny)
+        else:
+            needed = tc_quantize_scratch_f64(nx, ny)
+        scratch = aligned_block(needed, &block)
+        if scratch != NULL:
+            if float_pixel is float:
+                status = tc_quantize_f32(&src[0], nx, ny, row, &request, scratch, &dst[0], &quantum)
+            else:
+                status = tc_quantize_f64(&src[0], nx, ny, row, &request, scratch, &dst[0], &quantum)
+        free(block)
+    return status, quantum.zscale, quantum.zzero, bool(quantum.has_zblank)

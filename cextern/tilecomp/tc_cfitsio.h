@@ -45,7 +45,7 @@ tc_status tc_cfitsio_plio_encode_i32(const int32_t *src, size_t n, int32_t offse
 
 tc_status tc_cfitsio_hcompress_decode_i32(const uint8_t *src, size_t src_len, size_t nx, size_t ny, int bits,
                                           bool smooth, int32_t *dst, void *scratch, size_t *used);
-tc_status tc_cfitsio_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int bits, int32_t scale,
+tc_status tc_cfitsio_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int32_t scale,
                                           uint8_t *dst, size_t dst_cap, void *scratch, size_t *used);
 
 #endif

@@ -22,25 +22,37 @@ static size_t width_of(size_t nbytes, size_t n)
     return 0;
 }
 
+tc_status tc_gzip_inflate(tc_gzip_decoder *decoder, const uint8_t *src, size_t src_len, uint8_t *dst, size_t dst_cap,
+                          size_t *nbytes, size_t *used)
+{
+    *nbytes = 0;
+    *used = 0;
+    if (src_len >= 2 && (src[0] != 0x1f || src[1] != 0x8b)) return TC_BAD_MAGIC;
+    if (src_len < SHORTEST_MEMBER) return TC_TRUNCATED;
+    switch (libdeflate_gzip_decompress_ex(decoder, src, src_len, dst, dst_cap, used, nbytes)) {
+    case LIBDEFLATE_SUCCESS:
+        return TC_OK;
+    case LIBDEFLATE_INSUFFICIENT_SPACE:
+        return TC_NO_SPACE;
+    default:
+        return TC_CORRUPT;
+    }
+}
+
 tc_status tc_gzip_decode(tc_gzip_decoder *decoder, const uint8_t *src, size_t src_len, size_t n, size_t max_width,
                          uint8_t *dst, size_t *width, size_t *used)
 {
-    size_t inflated;
+    size_t nbytes;
+    tc_status status;
 
     *width = 0;
     *used = 0;
     if (n > SIZE_MAX / 8 || width_of(max_width, 1) == 0) return TC_BAD_PARAM;
-    if (src_len >= 2 && (src[0] != 0x1f || src[1] != 0x8b)) return TC_BAD_MAGIC;
-    if (src_len < SHORTEST_MEMBER) return TC_TRUNCATED;
-    switch (libdeflate_gzip_decompress_ex(decoder, src, src_len, dst, n * max_width, used, &inflated)) {
-    case LIBDEFLATE_SUCCESS:
-        *width = width_of(inflated, n);
-        return *width ? TC_OK : TC_SIZE_MISMATCH;
-    case LIBDEFLATE_INSUFFICIENT_SPACE:
-        return TC_SIZE_MISMATCH;
-    default:
-        return TC_CORRUPT;
-    }
+    status = tc_gzip_inflate(decoder, src, src_len, dst, n * max_width, &nbytes, used);
+    if (status == TC_NO_SPACE) return TC_SIZE_MISMATCH;
+    if (status != TC_OK) return status;
+    *width = width_of(nbytes, n);
+    return *width ? TC_OK : TC_SIZE_MISMATCH;
 }
 
 tc_gzip_encoder *tc_gzip_encoder_new(int level)

@@ -1,0 +1,365 @@
+"""The protocol of numcodecs, for the codecs of tiles: JSON config, encode, decode; numpy is all it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import TrailingBytesError, UnsupportedError
+from . import engine as engines
+from .buffers import as_bytes, as_pixels, convert, destination
+
+__all__ = ["Configurable", "TileCodec"]
+
+CONFIG_VERSION = 1
+MAX_TILE_PIXELS = 2**31 - 1
+
+
+class Configurable:
+    """
+    What numcodecs asks of a codec besides encode and decode, from the fields of a frozen dataclass.
+
+    A config is JSON: `id`, `version` and the settings. Configs end up in other people's files, so unknown keys and other
+    versions are refused rather than passed over.
+    """
+
+    codec_id: ClassVar[str]
+    other_ids: ClassVar[tuple[str, ...]] = ()
+
+    def get_config(self) -> dict[str, Any]:
+        """
+        Describe the codec in JSON.
+
+        Returns
+        -------
+        dict
+            `id`, `version` and the settings.
+        """
+        return {"id": self.codec_id, "version": CONFIG_VERSION, **self._settings()}
+
+    def _settings(self) -> dict[str, Any]:
+        return {f.name: _to_json(getattr(self, f.name)) for f in fields(self) if f.metadata.get("stored", True)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]):
+        """
+        Make a codec from its config.
+
+        Parameters
+        ----------
+        config : dict
+            As `get_config` gives; `id` and `version` may be missing. The ids of astropy's codecs are taken as well.
+
+        Returns
+        -------
+        Configurable
+            A codec equal to the one that gave the config.
+
+        Raises
+        ------
+        ValueError
+            If the config is one of another codec or has keys that this one does not know.
+        UnsupportedError
+            If its version is newer than this package.
+        """
+        settings = dict(config)
+        found = settings.pop("id", cls.codec_id)
+        if found not in (cls.codec_id, *cls.other_ids):
+            raise ValueError(f"the config is one of codec {found!r}, expected {cls.codec_id!r}")
+        version = settings.pop("version", CONFIG_VERSION)
+        if version != CONFIG_VERSION:
+            raise UnsupportedError(f"config of {cls.codec_id} has version {version!r}, this package reads {CONFIG_VERSION}")
+        unknown = settings.keys() - {f.name for f in fields(cls)}
+        if unknown:
+            raise ValueError(f"config of {cls.codec_id} has unknown keys: {', '.join(sorted(map(str, unknown)))}")
+        return cls(**settings)
+
+    def __eq__(self, other):
+        return isinstance(other, Configurable) and self.get_config() == other.get_config()
+
+    def __hash__(self):
+        return hash(repr(self.get_config()))
+
+    def __repr__(self):
+        values = {name: getattr(self, name) for name in self._settings()}
+        shown = {name: value.str if isinstance(value, np.dtype) else value for name, value in values.items()}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items() if v is not None)})"
+
+
+def _to_json(value):
+    """A setting as JSON has it."""
+    if isinstance(value, np.dtype):
+        return value.str
+    return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TileCodec(Configurable):
+    """
+    One compressed tile <-> one array of pixels.
+
+    Parameters
+    ----------
+    tile_shape : tuple of int, optional
+        Shape of a whole tile, C order. Edge tiles are decoded by the same codec, with their shape given to `decode`.
+    dtype : dtype_like, optional
+        Type of the decoded pixels, byte order included; by default the one of the algorithm, in native order.
+    engine : {"kernel", "cfitsio"}, optional
+        By default ASTROPY_TILECOMP_ENGINE, else "kernel". Not part of the config: the bits are the same.
+    """
+
+    algorithm: ClassVar[str]
+
+    tile_shape: tuple[int, ...] | None = None
+    dtype: np.dtype | None = None
+    engine: str | None = None
+
+    def __post_init__(self):
+        if self.tile_shape is not None:
+            self._set("tile_shape", checked_shape(self.tile_shape))
+        if self.dtype is not None:
+            self._set("dtype", np.dtype(self.dtype))
+        if self.engine is not None:
+            engines.choose(self.engine)
+
+    def _settle_dtype(self):
+        """Make the type of integer pixels part of the config, byte order included."""
+        if self.dtype is None:
+            self._set("dtype", self.pixel_dtype)
+        elif self.dtype.kind not in "iu":
+            raise ValueError(f"{self.algorithm} codes integers: dtype is {self.dtype.str}")
+
+    def _set(self, name, value):
+        """Give a field its final form; for `__post_init__` alone, a codec never changes afterwards."""
+        object.__setattr__(self, name, value)
+
+    def _settings(self):
+        settings = super()._settings()
+        del settings["engine"]
+        return settings
+
+    @property
+    def pixel_dtype(self) -> np.dtype:
+        """Type that the algorithm itself gives, in native byte order."""
+        raise NotImplementedError
+
+    @property
+    def result_dtype(self) -> np.dtype:
+        """Type of decoded pixels."""
+        return self.dtype if self.dtype is not None else self.pixel_dtype
+
+    def decode(self, buf, out=None, *, tile_shape: tuple[int, ...] | None = None, pad: bool = False) -> np.ndarray:
+        """
+        Decode one tile.
+
+        Parameters
+        ----------
+        buf : buffer
+            The stream: bytes, bytearray, memoryview, mmap, array; contiguous, of any type, read-only or not.
+        out : ndarray or writable buffer, optional
+            To be filled: as many pixels, in the codec's type or one that holds it, or as many bytes.
+        tile_shape : tuple of int, optional
+            Shape of this tile where it is smaller than the codec's own, as at the edge of an image.
+        pad : bool
+            Give an array of the codec's own tile shape, with zeros beyond the tile.
+
+        Returns
+        -------
+        ndarray or buffer
+            `out`, or a new array: `tile_shape` pixels of the codec's dtype.
+
+        Raises
+        ------
+        TruncatedTileError
+            If the stream ends before the tile is complete.
+        TrailingBytesError
+            If it goes on after it; the error has both counts.
+        CorruptTileError
+            If it breaks the format in another way.
+        ValueError
+            If nothing says how many pixels the tile has, or `out` has another size.
+        """
+        source = as_bytes(buf)
+        if pad:
+            result, used = self._decode_padded(source, out, tile_shape)
+        else:
+            shape = self._shape(tile_shape, out)
+            result, used = self._decode_into(source, destination(out, shape, self.result_dtype), shape, 1)
+        self._refuse_trailing(used, source)
+        return result if out is None else out
+
+    def decode_prefix(self, buf, *, tile_shape: tuple[int, ...] | None = None) -> tuple[np.ndarray, int]:
+        """
+        Decode the tile that a buffer begins with.
+
+        Parameters
+        ----------
+        buf : buffer
+            The stream, and whatever follows it.
+        tile_shape : tuple of int, optional
+            Shape of this tile where it is smaller than the codec's own.
+
+        Returns
+        -------
+        pixels : ndarray
+            The tile.
+        used : int
+            Number of bytes that it took.
+
+        Raises
+        ------
+        TruncatedTileError, CorruptTileError, ValueError
+            As `decode`.
+        """
+        shape = self._shape(tile_shape, None)
+        return self._decode_into(as_bytes(buf), np.empty(shape, self.result_dtype), shape, 1)
+
+    def decode_many(self, buf, n: int, out=None, *, tile_shape: tuple[int, ...] | None = None) -> np.ndarray:
+        """
+        Decode tiles of one shape whose streams stand one after the other.
+
+        Parameters
+        ----------
+        buf : buffer
+            The streams without gaps, and nothing else.
+        n : int
+            How many there are.
+        out : ndarray or writable buffer, optional
+            To be filled; as for `decode`.
+        tile_shape : tuple of int, optional
+            Shape of these tiles where they are smaller than the codec's own.
+
+        Returns
+        -------
+        (n, ...) ndarray or buffer
+            `out`, or a new array: the tiles, in the order of their streams.
+
+        Raises
+        ------
+        TruncatedTileError, TrailingBytesError, CorruptTileError, ValueError
+            As `decode`.
+        """
+        source = as_bytes(buf)
+        shape = self._shape(tile_shape, None)
+        result, used = self._decode_into(source, destination(out, (n, *shape), self.result_dtype), shape, n)
+        self._refuse_trailing(used, source)
+        return result if out is None else out
+
+    def encode(self, buf) -> bytes:
+        """
+        Encode one tile.
+
+        Parameters
+        ----------
+        buf : array_like or buffer
+            The pixels; plain bytes are read as the codec's dtype. May be smaller than the codec's tile shape.
+
+        Returns
+        -------
+        bytes
+            The stream.
+
+        Raises
+        ------
+        ValueError
+            If the pixels do not fit the type that the algorithm codes, or there are none.
+        UnsupportedError
+            If the algorithm cannot hold such values.
+        """
+        pixels = as_pixels(buf, self.result_dtype)
+        if pixels.size == 0:
+            raise ValueError(f"{self.algorithm}: a tile without pixels")
+        return self._encode_pixels(self._as_coded(pixels))
+
+    # What an algorithm does itself.
+
+    def _decode_pixels(self, source: np.ndarray, pixels: np.ndarray, shape: tuple[int, ...], n: int) -> int:
+        """Fill `pixels` (flat, native `pixel_dtype`) with n tiles of a shape; return the bytes used."""
+        raise NotImplementedError
+
+    def _encode_pixels(self, pixels: np.ndarray) -> bytes:
+        """Encode an array of native `pixel_dtype`."""
+        raise NotImplementedError
+
+    # The rest is the same for all.
+
+    def _decode_into(self, source, target, shape, n):
+        """Decode n tiles of a shape into `target`; return it, and the bytes used."""
+        coded = self.pixel_dtype
+        in_place = target.flags.c_contiguous and target.dtype.newbyteorder("=") == coded
+        pixels = target.reshape(-1).view(coded) if in_place else np.empty(target.size, coded)
+        used = self._decode_pixels(source, pixels, shape, n)
+        if not in_place:
+            convert(pixels.reshape(target.shape), target)
+        elif not target.dtype.isnative:
+            pixels.byteswap(inplace=True)
+        return target, used
+
+    def _decode_padded(self, source, out, tile_shape):
+        """Decode a tile into the corner of a whole one; return that, and the bytes used."""
+        if self.tile_shape is None:
+            raise ValueError(f"{self.algorithm}: pad=True needs a codec that has a tile_shape")
+        whole = destination(out, self.tile_shape, self.result_dtype)
+        shape = self._shape(tile_shape, None)
+        if len(shape) != whole.ndim or any(size > most for size, most in zip(shape, whole.shape, strict=True)):
+            raise ValueError(f"{self.algorithm}: a tile of shape {shape} does not fit one of shape {whole.shape}")
+        tile, used = self._decode_into(source, np.empty(shape, self.result_dtype), shape, 1)
+        whole[...] = 0
+        whole[tuple(slice(size) for size in shape)] = tile
+        return whole, used
+
+    def _shape(self, tile_shape, out):
+        """Shape of the tile at hand: the caller's word, else the codec's own, else that of `out`."""
+        if tile_shape is not None:
+            return checked_shape(tile_shape)
+        if self.tile_shape is not None:
+            return self.tile_shape
+        if isinstance(out, np.ndarray):
+            return checked_shape(out.shape)
+        raise ValueError(f"{self.algorithm}: nothing says how many pixels the tile has; give tile_shape")
+
+    def _refuse_trailing(self, used, source):
+        if used < source.size:
+            raise TrailingBytesError(used=used, nbytes=source.size, algorithm=self.algorithm)
+
+    def _as_coded(self, pixels):
+        """The pixels in native `pixel_dtype`, of unchanged value."""
+        coded = self.pixel_dtype
+        if pixels.dtype.kind not in "iub":
+            raise ValueError(f"{self.algorithm} codes integers, not {pixels.dtype.str}")
+        if not np.can_cast(pixels.dtype, coded, "safe"):
+            limits = np.iinfo(coded)
+            least, most = pixels.min(), pixels.max()
+            if least < limits.min or most > limits.max:
+                raise ValueError(f"{self.algorithm}: pixels from {least} to {most} do not fit {coded.name}")
+        return np.ascontiguousarray(pixels, coded)
+
+    def _check(self, status, done, n_pixels):
+        """Raise what the status of a decoder stands for; `n_pixels` is the size of one tile."""
+        if status:
+            done = done % n_pixels if done is not None and n_pixels else None
+            raise engines.error_of(status, algorithm=self.algorithm, done=done, n_pixels=n_pixels)
+
+    def _uses_cfitsio(self):
+        return engines.choose(self.engine) == "cfitsio"
+
+
+def checked_shape(shape) -> tuple[int, ...]:
+    """A tile shape as a tuple of integers, if the format allows it."""
+    shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(size) for size in shape)
+    if any(size < 1 for size in shape):
+        raise ValueError(f"a tile of shape {shape} has no pixels")
+    if prod(shape) > MAX_TILE_PIXELS:
+        raise UnsupportedError(f"a tile of shape {shape} has more than 2**31 - 1 pixels")
+    return shape
+
+
+def require_integer(value, name: str, allowed: tuple[int, ...] | range) -> None:
+    """Raise ValueError unless a setting is one of the integers allowed."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value not in allowed:
+        words = f"{allowed.start} to {allowed.stop - 1}" if isinstance(allowed, range) else ", ".join(map(str, allowed))
+        raise ValueError(f"{name} is {value!r}, expected {words}")
+

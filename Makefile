@@ -4,7 +4,7 @@ C_TESTS = cextern/tilecomp/tests
 SECONDS_PER_FUZZER ?= 6
 ROWS ?=
 
-.PHONY: demo test test-c test-python test-paths bench bench-memory bench-kernels fuzz sanitize docs lint dist clean
+.PHONY: demo test test-c test-python test-paths test-newest bench bench-memory bench-kernels fuzz sanitize docs lint dist clean
 
 demo:
 	tools/setup.sh demo
@@ -27,6 +27,11 @@ test-python:
 test-paths:
 	tools/setup.sh test
 	for path in portable avx2 avx512; do ASTROPY_TILECOMP_CPU=$$path $(PYTHON_IN_VENV) -m pytest -q || exit; done
+
+# The suite once more on the newest Python here, with the newest packages that it can have; nothing below 3.12.
+test-newest:
+	python=$$(tools/newest_python.sh); if [ -z "$$python" ]; then echo "no Python 3.12 or newer here"; else \
+	    PYTHON=$$python VENV=.venv-newest tools/setup.sh test && .venv-newest/bin/python -m pytest -q; fi
 
 bench:
 	tools/setup.sh test
@@ -65,5 +70,5 @@ dist:
 	$(PYTHON_IN_VENV) -m build
 
 clean:
-	rm -rf .venv build dist *.egg-info docs/_build docs/api $(C_TESTS)/build
+	rm -rf .venv .venv-newest build dist *.egg-info docs/_build docs/api $(C_TESTS)/build
 	find astropy_tilecomp -name '*.so' -delete

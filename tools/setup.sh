@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make .venv and build the package in it, and install first what that needs.
+# Make a virtual environment and build the package in it, and install first what that needs.
 #
 #   tools/setup.sh demo    to build and run the package
 #   tools/setup.sh test    besides: the peers, tools and sanitizers that the tests use
@@ -8,8 +8,10 @@
 #
 # Where apt is found the system packages are installed through it (with sudo, unless root); elsewhere a message
 # names them.  PYTHON=... chooses the interpreter; by default python3 if it is 3.11 or newer, else the newest found.
+# VENV=... chooses the folder of the virtual environment; by default .venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+venv=${VENV:-.venv}
 level=${1:?demo, test, docs or lint was expected}
 
 case $level in
@@ -90,11 +92,11 @@ install_system_packages() {
 
 # Install with pip what is not there yet; the stamp tells that this was done for this pyproject.toml.
 install_python_packages() {
-    local stamp=.venv/installed-$level pip=".venv/bin/python -m pip --disable-pip-version-check -q"
-    [ -x .venv/bin/python ] || { say "making .venv with $python"; "$python" -m venv .venv; }
+    local stamp=$venv/installed-$level pip="$venv/bin/python -m pip --disable-pip-version-check -q"
+    [ -x "$venv/bin/python" ] || { say "making $venv with $python"; "$python" -m venv "$venv"; }
     cmp -s pyproject.toml "$stamp" && return
     say "installing Python packages ($extras)"
-    $pip install $(.venv/bin/python -c '
+    $pip install $("$venv/bin/python" -c '
 import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")')
     build_shallow_clones_too
@@ -113,4 +115,4 @@ python=$(find_python)
 install_system_packages
 install_python_packages
 build_shallow_clones_too
-.venv/bin/python setup.py -q build_ext --inplace
+"$venv/bin/python" setup.py -q build_ext --inplace

@@ -28,14 +28,15 @@ fail() { echo "setup: $*" >&2; exit 1; }
 is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
 find_python() {
-    local candidate
-    for candidate in ${PYTHON:-python3 python3.{15,14,13,12,11}}; do
+    local candidate candidates=(python3 python3.{20..11})
+    [ -z "${PYTHON:-}" ] || candidates=("$PYTHON")
+    for candidate in "${candidates[@]}"; do
         if is_new_enough "$candidate"; then
             "$candidate" -c 'import sys; print(sys.executable)'
             return
         fi
     done
-    fail "Python 3.11 or newer was not found (looked for: ${PYTHON:-python3, python3.15 ... python3.11})"
+    fail "Python 3.11 or newer was not found (looked for: ${candidates[*]})"
 }
 
 has_headers() { "$1" -c 'import os, sysconfig as s; open(os.path.join(s.get_path("include"), "Python.h"))' 2>/dev/null; }

@@ -82,25 +82,24 @@ static void decode_cfitsio(const bench *b)
     }
 }
 
-#define DECODERS(level)                                                                                                \
+#define DECODER(level)                                                                                                 \
     static void decode_##level(const bench *b)                                                                         \
     {                                                                                                                  \
         tc_rice_decode_##level(b->streams, b->n_tiles, b->bytepix, BLOCKSIZE);                                         \
-    }                                                                                                                  \
-    static void decode_single_##level(const bench *b)                                                                  \
-    {                                                                                                                  \
-        for (size_t i = 0; i < b->n_tiles; i++) tc_rice_decode_##level(&b->streams[i], 1, b->bytepix, BLOCKSIZE);      \
-    }                                                                                                                  \
+    }
+#define ENCODER(level)                                                                                                 \
     static void encode_##level(const bench *b)                                                                         \
     {                                                                                                                  \
         for (size_t i = 0; i < b->n_tiles; i++)                                                                        \
             tc_rice_encode_##level(b->pixels + i * b->tile_pixels * b->bytepix, b->tile_pixels, b->bytepix, BLOCKSIZE, \
                                    b->packed + i * b->stride, b->stride, &b->streams[i].src_len);                      \
     }
-DECODERS(portable)
+DECODER(portable)
+ENCODER(portable)
 #if TC_CPU_X86
-DECODERS(avx2)
-DECODERS(avx512)
+DECODER(avx2)
+DECODER(avx512)
+ENCODER(avx2)
 #endif
 
 static void encode_cfitsio(const bench *b)
@@ -185,21 +184,14 @@ static void run_case(const double *image, unsigned bytepix, int width, int heigh
     printf("    %-24s %6.2f ns/pixel\n", "libcfitsio", decode_ns);
     report_decoder(&b, "portable", decode_portable, decode_ns);
 #if TC_CPU_X86
-    if (tc_cpu_detect() >= TC_CPU_AVX2) {
-        report_decoder(&b, "avx2, one by one", decode_single_avx2, decode_ns);
-        report_decoder(&b, "avx2, many streams", decode_avx2, decode_ns);
-    }
-    if (tc_cpu_detect() >= TC_CPU_AVX512) {
-        report_decoder(&b, "avx512, one by one", decode_single_avx512, decode_ns);
-        report_decoder(&b, "avx512, many streams", decode_avx512, decode_ns);
-    }
+    if (tc_cpu_detect() >= TC_CPU_AVX2) report_decoder(&b, "avx2", decode_avx2, decode_ns);
+    if (tc_cpu_detect() >= TC_CPU_AVX512) report_decoder(&b, "avx512, many streams", decode_avx512, decode_ns);
 #endif
     encode_ns = least_ns(&b, encode_cfitsio);
     printf("  encode\n    %-24s %6.2f ns/pixel\n", "libcfitsio", encode_ns);
     report(&b, "portable", encode_portable, encode_ns);
 #if TC_CPU_X86
     if (tc_cpu_detect() >= TC_CPU_AVX2) report(&b, "avx2", encode_avx2, encode_ns);
-    if (tc_cpu_detect() >= TC_CPU_AVX512) report(&b, "avx512", encode_avx512, encode_ns);
 #endif
     free(b.pixels);
     free(b.decoded);

@@ -168,6 +168,17 @@ static inline void tc_bits_put(tc_bit_writer *out, uint64_t value, unsigned coun
     out->n_pending += count;
 }
 
+/* Append `count` bits at once, 1 <= count <= TC_BITS_WINDOW - 1, where the caller knows that tc_bits_flush() was called
+ * since the last tc_bits_put() and that 8 bytes of room are left. */
+static inline void tc_bits_put_quick(tc_bit_writer *out, uint64_t value, unsigned count)
+{
+    out->pending = out->pending << count | value;
+    out->n_pending += count;
+    tc_store_be64(out->dst + out->pos, out->pending << (64 - out->n_pending));
+    out->pos += out->n_pending / 8;
+    out->n_pending %= 8;
+}
+
 /* Pad with zeros to a whole byte and write all; `used` is the number of bytes written. */
 static inline tc_status tc_bits_finish(tc_bit_writer *out, size_t *used)
 {

@@ -14,8 +14,6 @@ void tc_rice_decode_avx2(tc_rice_stream *streams, size_t n_streams, uint32_t byt
 void tc_rice_decode_avx512(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize);
 tc_status tc_rice_encode_avx2(const void *src, size_t n, uint32_t bytepix, uint32_t blocksize, uint8_t *dst,
                               size_t dst_cap, size_t *used);
-tc_status tc_rice_encode_avx512(const void *src, size_t n, uint32_t bytepix, uint32_t blocksize, uint8_t *dst,
-                                size_t dst_cap, size_t *used);
 #endif
 
 #endif

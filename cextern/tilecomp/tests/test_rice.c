@@ -21,7 +21,7 @@ static const rice_path paths[] = {
     {"portable", TC_CPU_PORTABLE, tc_rice_decode_portable, tc_rice_encode_portable},
 #if TC_CPU_X86
     {"avx2", TC_CPU_AVX2, tc_rice_decode_avx2, tc_rice_encode_avx2},
-    {"avx512", TC_CPU_AVX512, tc_rice_decode_avx512, tc_rice_encode_avx512},
+    {"avx512", TC_CPU_AVX512, tc_rice_decode_avx512, tc_rice_encode_avx2},
 #endif
 };
 

@@ -151,6 +151,137 @@ static double value_wide(uint64_t difference)
 #define IS_NULL(pixel, null) ((null).exists && (pixel) == (null).value)
 #include "tc_noise_type.h"
 
+/* ---- differences by vectors ---- */
+
+#if TC_CPU_X86
+#include <immintrin.h>
+
+typedef uint32_t u32x16 __attribute__((vector_size(64)));
+typedef uint32_t u32x8 __attribute__((vector_size(32)));
+
+/* The words of a vector that the mask names, to the front. */
+TC_TARGET_AVX2 static void avx2_store_kept(uint32_t *dst, unsigned mask, __m256i words)
+{
+    const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101) * 0xff;
+    const __m128i order = _mm_cvtsi64_si128((long long)_pext_u64(0x0706050403020100, bytes));
+
+    _mm256_storeu_si256((__m256i *)(void *)dst, _mm256_permutevar8x32_epi32(words, _mm256_cvtepu8_epi32(order)));
+}
+
+#define LEVEL(x) avx512_##x##_f32
+#define TARGET TC_TARGET_AVX512
+#define NAME(x) x##_f32
+#define PIXEL float
+#define WORD uint32_t
+#define LANES 16
+#define VECTOR __m512
+#define LOAD(p) _mm512_loadu_ps(p)
+#define EQUAL(a, b) (unsigned)_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ)
+#define STORE(p, v) _mm512_storeu_si512(p, _mm512_castps_si512(_mm512_abs_ps(v)))
+#define STORE_KEPT(p, mask, v)                                                                                         \
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((__mmask16)(mask), _mm512_castps_si512(_mm512_abs_ps(v))))
+#include "tc_noise_vector.h"
+
+#define LEVEL(x) avx512_##x##_f64
+#define TARGET TC_TARGET_AVX512
+#define NAME(x) x##_f64
+#define PIXEL double
+#define WORD uint64_t
+#define LANES 8
+#define VECTOR __m512d
+#define LOAD(p) _mm512_loadu_pd(p)
+#define EQUAL(a, b) (unsigned)_mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ)
+#define STORE(p, v) _mm512_storeu_si512(p, _mm512_castpd_si512(_mm512_abs_pd(v)))
+#define STORE_KEPT(p, mask, v)                                                                                         \
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi64((__mmask8)(mask), _mm512_castpd_si512(_mm512_abs_pd(v))))
+#include "tc_noise_vector.h"
+
+#define LEVEL(x) avx512_##x##_narrow
+#define TARGET TC_TARGET_AVX512
+#define NAME(x) x##_narrow
+#define PIXEL int32_t
+#define WORD uint32_t
+#define LANES 16
+#define VECTOR u32x16
+#define LOAD(p) (u32x16) _mm512_loadu_si512(p)
+#define EQUAL(a, b) (unsigned)_mm512_cmpeq_epi32_mask((__m512i)(a), (__m512i)(b))
+#define STORE(p, v) _mm512_storeu_si512(p, _mm512_abs_epi32((__m512i)(v)))
+#define STORE_KEPT(p, mask, v)                                                                                         \
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((__mmask16)(mask), _mm512_abs_epi32((__m512i)(v))))
+#include "tc_noise_vector.h"
+
+#define LEVEL(x) avx2_##x##_f32
+#define TARGET TC_TARGET_AVX2
+#define NAME(x) x##_f32
+#define PIXEL float
+#define WORD uint32_t
+#define LANES 8
+#define VECTOR __m256
+#define LOAD(p) _mm256_loadu_ps(p)
+#define EQUAL(a, b) (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ))
+#define ABSOLUTE(v) _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(INT32_MAX))
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), ABSOLUTE(v))
+#define STORE_KEPT(p, mask, v) avx2_store_kept(p, mask, ABSOLUTE(v))
+#include "tc_noise_vector.h"
+#undef ABSOLUTE
+
+#define LEVEL(x) avx2_##x##_narrow
+#define TARGET TC_TARGET_AVX2
+#define NAME(x) x##_narrow
+#define PIXEL int32_t
+#define WORD uint32_t
+#define LANES 8
+#define VECTOR u32x8
+#define LOAD(p) (u32x8) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define EQUAL(a, b) (unsigned)_mm256_movemask_ps((__m256)((a) == (b)))
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), _mm256_abs_epi32((__m256i)(v)))
+#define STORE_KEPT(p, mask, v) avx2_store_kept(p, mask, _mm256_abs_epi32((__m256i)(v)))
+#include "tc_noise_vector.h"
+
+static differences_f32 *differences_of_f32(tc_cpu level)
+{
+    return level == TC_CPU_AVX512 ? avx512_differences_f32
+           : level == TC_CPU_AVX2 ? avx2_differences_f32
+                                  : portable_differences_f32;
+}
+
+static differences_f64 *differences_of_f64(tc_cpu level)
+{
+    return level == TC_CPU_AVX512 ? avx512_differences_f64 : portable_differences_f64;
+}
+
+static differences_narrow *differences_of_narrow(tc_cpu level)
+{
+    return level == TC_CPU_AVX512 ? avx512_differences_narrow
+           : level == TC_CPU_AVX2 ? avx2_differences_narrow
+                                  : portable_differences_narrow;
+}
+
+#else
+
+static differences_f32 *differences_of_f32(tc_cpu level)
+{
+    return level == TC_CPU_PORTABLE ? portable_differences_f32 : NULL;
+}
+
+static differences_f64 *differences_of_f64(tc_cpu level)
+{
+    return level == TC_CPU_PORTABLE ? portable_differences_f64 : NULL;
+}
+
+static differences_narrow *differences_of_narrow(tc_cpu level)
+{
+    return level == TC_CPU_PORTABLE ? portable_differences_narrow : NULL;
+}
+
+#endif
+
+static differences_wide *differences_of_wide(tc_cpu level)
+{
+    (void)level; /* pixels that differ so much are rare */
+    return portable_differences_wide;
+}
+
 /* ---- what all pixels together tell ---- */
 
 /* Floats are compared as integers that order as they do: such loops become vector code.  Only where infinity or NaN turn

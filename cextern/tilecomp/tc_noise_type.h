@@ -5,30 +5,14 @@
  *   IS_NULL(pixel, null)      whether a pixel is undefined */
 
 typedef struct {
-    const PIXEL *src;
-    size_t nx, ny;
-    null_mark null;
-    bool has_nulls;
-    PIXEL *defined; /* nx: the row without its undefined pixels */
-    WORD *fresh, *third, *fifth; /* nx: differences of second, third, fifth order of one row */
-    WORD *second;   /* nx: those of second order, kept from row to row, once they have been replayed */
-    bool replayed;
-    WORD *rest; /* for tc_select */
-    double *medians[3]; /* ny each: of second, third, fifth order */
-    size_t n_medians[3];
-    uint64_t *median_rest;
-} NAME(tile);
-
-typedef struct {
     size_t n_second, n_third; /* there are as many of the fifth order as of the third */
 } NAME(counts);
 
-/* Absolute differences of m pixels.  Constant stretches leave none: they are no noise. */
-static NAME(counts) NAME(differences)(const PIXEL *v, size_t m, WORD *second, WORD *third, WORD *fifth)
+/* Append the absolute differences of the windows that begin at pixel k or later of m; constant stretches leave none. */
+static NAME(counts) NAME(add_differences)(const PIXEL *v, size_t k, size_t m, NAME(counts) n, WORD *second, WORD *third,
+                                          WORD *fifth)
 {
-    NAME(counts) n = {0, 0};
-
-    for (size_t k = 0; k + SPAN <= m; k++) {
+    for (; k + SPAN <= m; k++) {
         const PIXEL *const w = v + k;
         const bool flat3 = (w[4] == w[5]) & (w[5] == w[6]);
         const bool flat5 = flat3 & (w[2] == w[3]) & (w[3] == w[4]);
@@ -43,6 +27,31 @@ static NAME(counts) NAME(differences)(const PIXEL *v, size_t m, WORD *second, WO
     }
     return n;
 }
+
+static NAME(counts) NAME(portable_differences)(const PIXEL *v, size_t m, WORD *second, WORD *third, WORD *fifth)
+{
+    return NAME(add_differences)(v, 0, m, (NAME(counts)){0, 0}, second, third, fifth);
+}
+
+typedef NAME(counts) NAME(differences)(const PIXEL *v, size_t m, WORD *second, WORD *third, WORD *fifth);
+
+static NAME(differences) *NAME(differences_of)(tc_cpu level);
+
+typedef struct {
+    const PIXEL *src;
+    size_t nx, ny;
+    null_mark null;
+    NAME(differences) *differences;
+    bool has_nulls;
+    PIXEL *defined; /* nx: the row without its undefined pixels */
+    WORD *fresh, *third, *fifth; /* nx: differences of second, third, fifth order of one row */
+    WORD *second;   /* nx: those of second order, kept from row to row, once they have been replayed */
+    bool replayed;
+    WORD *rest; /* for tc_select */
+    double *medians[3]; /* ny each: of second, third, fifth order */
+    size_t n_medians[3];
+    uint64_t *median_rest;
+} NAME(tile);
 
 /* The defined pixels of a row, `*m` of them. */
 static const PIXEL *NAME(defined_pixels)(const NAME(tile) *tile, size_t row, size_t *m)
@@ -64,7 +73,7 @@ static NAME(counts) NAME(row_differences)(const NAME(tile) *tile, size_t row)
     size_t m;
     const PIXEL *const v = NAME(defined_pixels)(tile, row, &m);
 
-    return NAME(differences)(v, m, tile->fresh, tile->third, tile->fifth);
+    return tile->differences(v, m, tile->fresh, tile->third, tile->fifth);
 }
 
 static void NAME(add_median)(NAME(tile) *tile, int order, WORD median)
@@ -140,7 +149,8 @@ static size_t NAME(scratch_size)(size_t nx, size_t ny)
 
 static void NAME(estimate)(const PIXEL *src, size_t nx, size_t ny, null_mark null, void *scratch, tc_noise *noise)
 {
-    NAME(tile) tile = {.src = src, .nx = nx, .ny = ny, .null = null, .has_nulls = noise->n_valid < nx * ny};
+    NAME(tile) tile = {.src = src, .nx = nx, .ny = ny, .null = null, .has_nulls = noise->n_valid < nx * ny,
+                       .differences = NAME(differences_of)(tc_cpu_level())};
 
     reshape(&tile.nx, &tile.ny);
     if (tile.nx < SPAN) return;

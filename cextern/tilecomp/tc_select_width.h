@@ -1,14 +1,10 @@
 /* tc_select.c for one width: WORD is the element type, NAME(x) the name of a function for it. */
 
-typedef struct {
-    size_t n_below, n_inside;
-} NAME(window_counts);
-
-/* out[0 .. n_inside) = the elements of list within lowest ... highest, in order. */
-static NAME(window_counts) NAME(keep_window)(const WORD *list, size_t n, WORD lowest, WORD highest, WORD *out)
+/* out[0 .. n_inside) = the elements of list within lowest ... highest, in order; up to PADDING more are overwritten. */
+static window_counts NAME(portable_keep_window)(const WORD *list, size_t n, WORD lowest, WORD highest, WORD *out)
 {
     const WORD span = highest - lowest;
-    NAME(window_counts) counts = {0, 0};
+    window_counts counts = {0, 0};
 
     for (size_t i = 0; i < n; i++) {
         const WORD element = list[i];
@@ -20,37 +16,43 @@ static NAME(window_counts) NAME(keep_window)(const WORD *list, size_t n, WORD lo
     return counts;
 }
 
-static void NAME(sort_few)(const WORD *list, size_t n, WORD *sorted)
+/* The element that sorting 1 <= n <= FEW elements would bring to index t. */
+static WORD NAME(portable_select_few)(const WORD *list, size_t n, size_t t)
 {
+    WORD sorted[FEW];
+
     for (size_t i = 0; i < n; i++) {
-        size_t rank = 0;
+        size_t at = i;
 
-        for (size_t j = 0; j < n; j++) rank += (list[j] < list[i]) | ((list[j] == list[i]) & (j < i));
-        sorted[rank] = list[i];
+        for (; at > 0 && sorted[at - 1] > list[i]; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = list[i];
     }
+    return sorted[t];
 }
 
-static void NAME(sort_sample)(const WORD *list, size_t n, WORD *sorted)
-{
-    WORD sample[SAMPLE];
+typedef struct {
+    window_counts (*keep_window)(const WORD *list, size_t n, WORD lowest, WORD highest, WORD *out);
+    WORD (*select_few)(const WORD *list, size_t n, size_t t);
+} NAME(kernels);
 
-    for (size_t i = 0; i < SAMPLE; i++) sample[i] = list[n / SAMPLE * i];
-    NAME(sort_few)(sample, SAMPLE, sorted);
-}
+static NAME(kernels) NAME(kernels_of)(tc_cpu level);
 
 WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
 {
+    const NAME(kernels) kernels = NAME(kernels_of)(tc_cpu_level());
     WORD *out = scratch, *spare = scratch + n + PADDING;
     WORD lowest = 0, highest = (WORD)-1; /* the answer is within */
-    WORD sorted[SAMPLE];
 
-    while (n > SAMPLE && lowest < highest) {
-        NAME(sort_sample)(list, n, sorted);
-        const size_t rank = (size_t)((double)t / (double)n * SAMPLE);
-        WORD from = rank >= MARGIN ? sorted[rank - MARGIN] : lowest;
-        WORD to = rank + MARGIN < SAMPLE ? sorted[rank + MARGIN] : highest;
-        NAME(window_counts) counts = NAME(keep_window)(list, n, from, to, out);
+    while (n > FEW && lowest < highest) {
+        const size_t stride = n / FEW, rank = t / stride < FEW ? t / stride : FEW - 1;
+        WORD sample[FEW], from = lowest, to = highest;
+        window_counts counts;
         bool again = true;
+
+        for (size_t i = 0; i < FEW; i++) sample[i] = list[i * stride];
+        if (rank >= MARGIN) from = kernels.select_few(sample, FEW, rank - MARGIN);
+        if (rank + MARGIN < FEW) to = kernels.select_few(sample, FEW, rank + MARGIN);
+        counts = kernels.keep_window(list, n, from, to, out);
 
         if (t < counts.n_below) { /* the sample misled */
             to = from - 1;
@@ -58,17 +60,17 @@ WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
         } else if (t >= counts.n_below + counts.n_inside) {
             from = to + 1;
             to = highest;
-        } else if (counts.n_inside > n / 2 && from < to) { /* many equal elements: halve the range of values instead */
+        } else if (counts.n_inside > n / 4 * 3 && from < to) { /* many equal elements: halve the range of values */
             const WORD middle = from + (to - from) / 2;
 
-            counts = NAME(keep_window)(list, n, from, middle, out);
+            counts = kernels.keep_window(list, n, from, middle, out);
             again = t >= counts.n_below + counts.n_inside;
             if (again) from = middle + 1;
             else to = middle;
         } else {
             again = false;
         }
-        if (again) counts = NAME(keep_window)(list, n, from, to, out);
+        if (again) counts = kernels.keep_window(list, n, from, to, out);
 
         list = out;
         out = spare;
@@ -78,9 +80,7 @@ WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
         lowest = from;
         highest = to;
     }
-    if (lowest == highest) return lowest;
-    NAME(sort_few)(list, n, sorted);
-    return sorted[t];
+    return lowest == highest ? lowest : kernels.select_few(list, n, t);
 }
 
 static void NAME(swap)(WORD *list, size_t i, size_t j)

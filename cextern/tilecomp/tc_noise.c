@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tc_choose.h"
 #include "tc_cpu.h"
 #include "tc_select.h"
 
@@ -284,10 +285,25 @@ static differences_wide *differences_of_wide(tc_cpu level)
 
 /* ---- what all pixels together tell ---- */
 
-/* Floats are compared as integers that order as they do: such loops become vector code.  Only where infinity or NaN turn
- * up, each pixel is looked at. */
+/* Floats are compared as integers that order as they do: such loops become vector code, compiled once for every CPU level.
+ * Only where infinity or NaN turn up, each pixel is looked at. */
+#define KEY_RANGE(LEVEL, TARGET, NAME, PIXEL, KEY, KEY_MAX)                                                            \
+    TARGET static void LEVEL##_key_range_##NAME(const PIXEL *src, size_t n, KEY *lowest, KEY *highest)                 \
+    {                                                                                                                  \
+        KEY low = KEY_MAX, high = -KEY_MAX;                                                                            \
+                                                                                                                       \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const KEY key = key_##NAME(src[i]);                                                                        \
+                                                                                                                       \
+            low = key < low ? key : low;                                                                               \
+            high = key > high ? key : high;                                                                            \
+        }                                                                                                              \
+        *lowest = low;                                                                                                 \
+        *highest = high;                                                                                               \
+    }
+
 #define SURVEY(NAME, PIXEL, KEY, KEY_MAX)                                                                              \
-    static KEY key_##NAME(PIXEL pixel)                                                                                 \
+    TC_INLINE KEY key_##NAME(PIXEL pixel)                                                                              \
     {                                                                                                                  \
         KEY bits;                                                                                                      \
                                                                                                                        \
@@ -304,34 +320,37 @@ static differences_wide *differences_of_wide(tc_cpu level)
         return pixel;                                                                                                  \
     }                                                                                                                  \
                                                                                                                        \
-    static tc_noise survey_##NAME(const PIXEL *src, size_t n)                                                          \
+    KEY_RANGE(portable, , NAME, PIXEL, KEY, KEY_MAX)                                                                   \
+    KEY_RANGE(avx2, TC_TARGET_AVX2, NAME, PIXEL, KEY, KEY_MAX)                                                         \
+    KEY_RANGE(avx512, TC_TARGET_AVX512, NAME, PIXEL, KEY, KEY_MAX)                                                     \
+                                                                                                                       \
+    static tc_noise survey_defined_##NAME(const PIXEL *src, size_t n)                                                  \
     {                                                                                                                  \
-        KEY lowest = KEY_MAX, highest = -KEY_MAX;                                                                      \
-        tc_noise found = {.n_valid = n};                                                                               \
+        tc_noise found = {0};                                                                                          \
                                                                                                                        \
         for (size_t i = 0; i < n; i++) {                                                                               \
-            const KEY key = key_##NAME(src[i]);                                                                        \
+            const double pixel = src[i];                                                                               \
                                                                                                                        \
-            lowest = key < lowest ? key : lowest;                                                                      \
-            highest = key > highest ? key : highest;                                                                   \
+            if (isnan(pixel)) continue;                                                                                \
+            if (found.n_valid++ == 0) found.min = found.max = pixel;                                                   \
+            found.has_infinite |= isinf(pixel) != 0;                                                                   \
+            if (pixel < found.min) found.min = pixel;                                                                  \
+            if (pixel > found.max) found.max = pixel;                                                                  \
         }                                                                                                              \
-        if (lowest <= key_##NAME(-(PIXEL)INFINITY) || highest >= key_##NAME((PIXEL)INFINITY)) {                        \
-            lowest = KEY_MAX;                                                                                          \
-            highest = -KEY_MAX;                                                                                        \
-            found.n_valid = 0;                                                                                         \
-            for (size_t i = 0; i < n; i++) {                                                                           \
-                const KEY key = key_##NAME(src[i]);                                                                    \
-                                                                                                                       \
-                if (isnan(src[i])) continue;                                                                           \
-                found.n_valid++;                                                                                       \
-                found.has_infinite |= isinf(src[i]) != 0;                                                              \
-                lowest = key < lowest ? key : lowest;                                                                  \
-                highest = key > highest ? key : highest;                                                               \
-            }                                                                                                          \
-        }                                                                                                              \
-        found.min = found.n_valid ? (double)pixel_##NAME(lowest) : 0;                                                  \
-        found.max = found.n_valid ? (double)pixel_##NAME(highest) : 0;                                                 \
         return found;                                                                                                  \
+    }                                                                                                                  \
+                                                                                                                       \
+    static tc_noise survey_##NAME(const PIXEL *src, size_t n)                                                          \
+    {                                                                                                                  \
+        const tc_cpu level = tc_cpu_level();                                                                           \
+        KEY lowest, highest;                                                                                           \
+                                                                                                                       \
+        (level == TC_CPU_AVX512 ? avx512_key_range_##NAME                                                              \
+         : level == TC_CPU_AVX2 ? avx2_key_range_##NAME                                                                \
+                                : portable_key_range_##NAME)(src, n, &lowest, &highest);                               \
+        if (n == 0 || lowest <= key_##NAME(-(PIXEL)INFINITY) || highest >= key_##NAME((PIXEL)INFINITY))                \
+            return survey_defined_##NAME(src, n);                                                                      \
+        return (tc_noise){.n_valid = n, .min = (double)pixel_##NAME(lowest), .max = (double)pixel_##NAME(highest)};    \
     }
 
 SURVEY(f32, float, int32_t, INT32_MAX)
@@ -346,8 +365,8 @@ static tc_noise survey_i32(const int32_t *src, size_t n, null_mark null)
         const bool valid = !(null.exists & (src[i] == null.value));
 
         n_valid += valid;
-        lowest = valid & (src[i] < lowest) ? src[i] : lowest;
-        highest = valid & (src[i] > highest) ? src[i] : highest;
+        lowest = (valid & (src[i] < lowest)) ? src[i] : lowest;
+        highest = (valid & (src[i] > highest)) ? src[i] : highest;
     }
     return (tc_noise){.n_valid = n_valid, .min = n_valid ? lowest : 0, .max = n_valid ? highest : 0};
 }

@@ -8,6 +8,7 @@
  * the elements inside and counts those below; the rest is the same question about far fewer elements. */
 #define FEW 16     /* size of the sample, and of lists that are answered directly */
 #define MARGIN 3   /* ranks of the sample on each side of the expected one: 1.5 standard deviations */
+#define BLOCK 32   /* elements that a partition looks at without a branch */
 #define PADDING 16 /* elements that a vector store may write past the last one that counts */
 
 typedef struct {
@@ -65,8 +66,9 @@ TC_TARGET_AVX512 static window_counts avx512_keep_window_u64(const uint64_t *lis
     return counts;
 }
 
-/* The answer is the largest element that at most t others are less than. */
-TC_TARGET_AVX512 static uint32_t avx512_select_few_u32(const uint32_t *list, size_t n, size_t t)
+/* The element at index t is the largest one that at most t others are less than. */
+TC_TARGET_AVX512 static void avx512_select_two_u32(const uint32_t *list, size_t n, const size_t at[2],
+                                                   uint32_t selected[2])
 {
     const __mmask16 there = (__mmask16)((1u << n) - 1);
     const __m512i elements = _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), there, list);
@@ -78,7 +80,11 @@ TC_TARGET_AVX512 static uint32_t avx512_select_few_u32(const uint32_t *list, siz
 
         n_less = _mm512_mask_add_epi32(n_less, less, n_less, _mm512_set1_epi32(1));
     }
-    return _mm512_mask_reduce_max_epu32(_mm512_mask_cmple_epu32_mask(there, n_less, _mm512_set1_epi32((int)t)), elements);
+    for (int i = 0; i < 2; i++) {
+        const __mmask16 candidates = _mm512_mask_cmple_epu32_mask(there, n_less, _mm512_set1_epi32((int)at[i]));
+
+        selected[i] = _mm512_mask_reduce_max_epu32(candidates, elements);
+    }
 }
 
 /* ---- AVX2: the kept elements are brought to the front by a permutation that their mask gives ---- */
@@ -110,16 +116,16 @@ TC_TARGET_AVX2 static window_counts avx2_keep_window_u32(const uint32_t *list, s
 static kernels_u32 kernels_of_u32(tc_cpu level)
 {
     switch (level) {
-    case TC_CPU_AVX512: return (kernels_u32){avx512_keep_window_u32, avx512_select_few_u32};
-    case TC_CPU_AVX2: return (kernels_u32){avx2_keep_window_u32, portable_select_few_u32};
-    default: return (kernels_u32){portable_keep_window_u32, portable_select_few_u32};
+    case TC_CPU_AVX512: return (kernels_u32){avx512_keep_window_u32, avx512_select_two_u32};
+    case TC_CPU_AVX2: return (kernels_u32){avx2_keep_window_u32, portable_select_two_u32};
+    default: return (kernels_u32){portable_keep_window_u32, portable_select_two_u32};
     }
 }
 
 static kernels_u64 kernels_of_u64(tc_cpu level)
 {
-    if (level == TC_CPU_AVX512) return (kernels_u64){avx512_keep_window_u64, portable_select_few_u64};
-    return (kernels_u64){portable_keep_window_u64, portable_select_few_u64};
+    if (level == TC_CPU_AVX512) return (kernels_u64){avx512_keep_window_u64, portable_select_two_u64};
+    return (kernels_u64){portable_keep_window_u64, portable_select_two_u64};
 }
 
 #else
@@ -127,13 +133,13 @@ static kernels_u64 kernels_of_u64(tc_cpu level)
 static kernels_u32 kernels_of_u32(tc_cpu level)
 {
     (void)level;
-    return (kernels_u32){portable_keep_window_u32, portable_select_few_u32};
+    return (kernels_u32){portable_keep_window_u32, portable_select_two_u32};
 }
 
 static kernels_u64 kernels_of_u64(tc_cpu level)
 {
     (void)level;
-    return (kernels_u64){portable_keep_window_u64, portable_select_few_u64};
+    return (kernels_u64){portable_keep_window_u64, portable_select_two_u64};
 }
 
 #endif

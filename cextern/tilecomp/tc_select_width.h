@@ -16,23 +16,24 @@ static window_counts NAME(portable_keep_window)(const WORD *list, size_t n, WORD
     return counts;
 }
 
-/* The element that sorting 1 <= n <= FEW elements would bring to index t. */
-static WORD NAME(portable_select_few)(const WORD *list, size_t n, size_t t)
+/* The elements that sorting 1 <= n <= FEW elements would bring to two indices below n. */
+static void NAME(portable_select_two)(const WORD *list, size_t n, const size_t at[2], WORD selected[2])
 {
     WORD sorted[FEW];
 
     for (size_t i = 0; i < n; i++) {
-        size_t at = i;
+        size_t place = i;
 
-        for (; at > 0 && sorted[at - 1] > list[i]; at--) sorted[at] = sorted[at - 1];
-        sorted[at] = list[i];
+        for (; place > 0 && sorted[place - 1] > list[i]; place--) sorted[place] = sorted[place - 1];
+        sorted[place] = list[i];
     }
-    return sorted[t];
+    selected[0] = sorted[at[0]];
+    selected[1] = sorted[at[1]];
 }
 
 typedef struct {
     window_counts (*keep_window)(const WORD *list, size_t n, WORD lowest, WORD highest, WORD *out);
-    WORD (*select_few)(const WORD *list, size_t n, size_t t);
+    void (*select_two)(const WORD *list, size_t n, const size_t at[2], WORD selected[2]);
 } NAME(kernels);
 
 static NAME(kernels) NAME(kernels_of)(tc_cpu level);
@@ -45,13 +46,15 @@ WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
 
     while (n > FEW && lowest < highest) {
         const size_t stride = n / FEW, rank = t / stride < FEW ? t / stride : FEW - 1;
-        WORD sample[FEW], from = lowest, to = highest;
+        const size_t ranks[2] = {rank >= MARGIN ? rank - MARGIN : 0, rank + MARGIN < FEW ? rank + MARGIN : FEW - 1};
+        WORD sample[FEW], window[2], from, to;
         window_counts counts;
         bool again = true;
 
         for (size_t i = 0; i < FEW; i++) sample[i] = list[i * stride];
-        if (rank >= MARGIN) from = kernels.select_few(sample, FEW, rank - MARGIN);
-        if (rank + MARGIN < FEW) to = kernels.select_few(sample, FEW, rank + MARGIN);
+        kernels.select_two(sample, FEW, ranks, window);
+        from = rank >= MARGIN ? window[0] : lowest;
+        to = rank + MARGIN < FEW ? window[1] : highest;
         counts = kernels.keep_window(list, n, from, to, out);
 
         if (t < counts.n_below) { /* the sample misled */
@@ -80,7 +83,13 @@ WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
         lowest = from;
         highest = to;
     }
-    return lowest == highest ? lowest : kernels.select_few(list, n, t);
+    if (lowest < highest) {
+        WORD selected[2];
+
+        kernels.select_two(list, n, (const size_t[2]){t, t}, selected);
+        lowest = selected[0];
+    }
+    return lowest;
 }
 
 static void NAME(swap)(WORD *list, size_t i, size_t j)
@@ -95,13 +104,63 @@ typedef struct {
     size_t up, down; /* where the two scans of partition() stopped: down < up */
 } NAME(scans);
 
+/* The places in a block of BLOCK elements where an upward scan stops (elements >= pivot), or a downward one (<= pivot)
+ * that starts at its end; counted from where the scan starts.  No branch depends on the elements. */
+static size_t NAME(stops_upward)(const WORD *block, WORD pivot, uint8_t *stops)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < BLOCK; i++) {
+        stops[count] = (uint8_t)i;
+        count += block[i] >= pivot;
+    }
+    return count;
+}
+
+static size_t NAME(stops_downward)(const WORD *block, WORD pivot, uint8_t *stops)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < BLOCK; i++) {
+        stops[count] = (uint8_t)i;
+        count += block[BLOCK - 1 - i] <= pivot;
+    }
+    return count;
+}
+
 /* Exchange elements between lo + 1 and hi until those up to `down` are <= list[lo], those from `up` on >= list[lo].
- * list[lo + 1] <= list[lo] <= list[hi] stop the scans. */
+ * list[lo + 1] <= list[lo] <= list[hi] stop the scans.  The k-th stop of the upward scan is exchanged with the k-th of the
+ * downward one: block by block as long as two whole blocks lie between them, then one by one. */
 static NAME(scans) NAME(partition)(WORD *list, size_t lo, size_t hi)
 {
     const WORD pivot = list[lo];
     NAME(scans) at = {lo + 1, hi};
+    uint8_t ups[BLOCK], downs[BLOCK];
+    size_t up_block = lo + 2, down_block = hi; /* the blocks are [up_block, + BLOCK) and [down_block - BLOCK, down_block) */
+    size_t n_ups = 0, n_downs = 0, next_up = 0, next_down = 0;
 
+    while (down_block - up_block >= 2 * BLOCK) {
+        if (next_up == n_ups) {
+            n_ups = NAME(stops_upward)(list + up_block, pivot, ups);
+            next_up = 0;
+        }
+        if (next_down == n_downs) {
+            n_downs = NAME(stops_downward)(list + down_block - BLOCK, pivot, downs);
+            next_down = 0;
+        }
+        for (; next_up < n_ups && next_down < n_downs; next_up++, next_down++) {
+            at = (NAME(scans)){up_block + ups[next_up], down_block - 1 - downs[next_down]};
+            NAME(swap)(list, at.up, at.down);
+        }
+        if (next_up == n_ups) {
+            up_block += BLOCK;
+            at.up = up_block - 1; /* nothing stops the scan before the next block */
+        }
+        if (next_down == n_downs) {
+            down_block -= BLOCK;
+            at.down = down_block;
+        }
+    }
     for (;;) {
         do at.up++; while (list[at.up] < pivot);
         do at.down--; while (list[at.down] > pivot);

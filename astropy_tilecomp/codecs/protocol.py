@@ -120,6 +120,7 @@ class TileCodec(Configurable):
     def __post_init__(self):
         if self.tile_shape is not None:
             self._set("tile_shape", checked_shape(self.tile_shape))
+        self._set("_takes_any_order", self.dtype is None)
         if self.dtype is not None:
             self._set("dtype", np.dtype(self.dtype))
         if self.engine is not None:
@@ -255,7 +256,9 @@ class TileCodec(Configurable):
         Parameters
         ----------
         buf : array_like or buffer
-            The pixels; plain bytes are read as the codec's dtype. May be smaller than the codec's tile shape.
+            The pixels; plain bytes are read as the codec's dtype. May be smaller than the codec's tile shape. Where the codec
+            was made with a dtype, an array in the other byte order is refused: a store that reads the decoded bytes as the
+            array's type would take them for other numbers.
 
         Returns
         -------
@@ -272,6 +275,8 @@ class TileCodec(Configurable):
         pixels = as_pixels(buf, self.result_dtype)
         if pixels.size == 0:
             raise ValueError(f"{self.algorithm}: a tile without pixels")
+        if pixels.dtype.newbyteorder("S") == self.result_dtype != pixels.dtype and not self._takes_any_order:
+            raise ValueError(f"{self.algorithm}: the pixels are {pixels.dtype.str}, the codec's dtype {self.dtype.str}")
         return self._encode_pixels(self._as_coded(pixels))
 
     # What an algorithm does itself.

@@ -250,7 +250,8 @@ def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:
     """
     start, stop, step = which.indices(size)
     length = len(range(start, stop, step))
-    stride = abs(step)
+    stride = abs(step) if length > 1 else 1                 # a single pixel has no step, and a huge one would not fit
+    step = stride if step > 0 else -stride
     low = start if step > 0 else start + (length - 1) * step
     if length == 0:
         tiles = first = after = np.zeros(0, np.int64)

@@ -153,6 +153,11 @@ class TableLayout:
         """Columns that say something about the tiles, by their name."""
         return {column.name: column for column in self.columns if column.name in _FIELDS and column.nbytes}
 
+    @property
+    def mask_field(self) -> TableColumn | None:
+        """The column of null masks, None without one."""
+        return next((self.fields[name] for name in kw.MASK_COLUMNS if name in self.fields), None)
+
     @cached_property
     def dtype(self) -> np.dtype:
         """Structured type of a row, big-endian, with the fields that say something about the tiles."""
@@ -356,7 +361,7 @@ class TileTable:
         fault = _faults(layout, count, heap_offset, width, available)
         fault[column == 0] = Fault.MISSING
         mask_offset = mask_nbytes = None
-        mask = next((layout.fields[name] for name in kw.MASK_COLUMNS if name in layout.fields), None)
+        mask = layout.mask_field
         if mask is not None:
             found, start = _descriptors(record[mask.name])
             mask_fault = _faults(layout, found, start, mask.width, available)
@@ -404,9 +409,9 @@ class TileTable:
             record = np.frombuffer(bytearray(base), layout.dtype, len(self))
         for number, name in enumerate(kw.DATA_COLUMNS, 1):
             _write_descriptors(layout, record, name, self.column == number, self.offset, self.nbytes)
-        for name in kw.MASK_COLUMNS:
-            if self.mask_nbytes is not None:
-                _write_descriptors(layout, record, name, self.mask_nbytes > 0, self.mask_offset, self.mask_nbytes)
+        if layout.mask_field is not None and self.mask_nbytes is not None:
+            mask = layout.mask_field.name
+            _write_descriptors(layout, record, mask, self.mask_nbytes > 0, self.mask_offset, self.mask_nbytes)
         for name, values in zip(kw.SCALAR_COLUMNS, (self.zscale, self.zzero, self.zblank)):
             if name in layout.fields:
                 record[name] = values

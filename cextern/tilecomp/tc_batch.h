@@ -51,8 +51,10 @@ typedef struct {
     const int64_t *start, *count; /* its first pixel wanted, and how many */
     const int64_t *out;           /* the place in the output of its first pixel */
     int64_t step;
-    ptrdiff_t stride;             /* bytes from one place of the output to the next; 0 where the axis is indexed away */
+    ptrdiff_t stride;             /* bytes from one place of the output to the next; any where the axis is indexed away */
+    size_t extent;                /* places that the output has along this axis */
     const int64_t *pixel, *place; /* NULL, or an index array: pixels in the tile and places, of which start[t] is the first */
+    size_t n_picks;               /* their length */
 } tc_axis;
 
 typedef struct {

@@ -1,0 +1,511 @@
+#include "tc_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tc_gzip.h"
+#include "tc_hcompress.h"
+#include "tc_plio.h"
+#include "tc_rice.h"
+#include "tc_shuffle.h"
+
+#define ALIGNMENT 64
+
+/* One job while it is worked on. */
+typedef struct {
+    size_t number;
+    const uint8_t *src;
+    size_t src_len;
+    size_t nx, n;  /* pixels: of the tile's first axis that is longer than 1; of the tile */
+    size_t needed; /* pixels to decode: n, or up to the last that is wanted */
+    tc_box box;
+    tc_quantum quantum;
+    tc_conversion conversion; /* but for `from`, which the decoder tells */
+} tc_job;
+
+/* What one call works with. */
+typedef struct {
+    const tc_batch *batch;
+    uint8_t *pixels;  /* decoded pixels that do not go straight to the output */
+    uint8_t *working; /* what a decoder asks for; the bytes of a gzip tile before they are put in order */
+    tc_gzip_decoder *gzip;
+} tc_worker;
+
+/* ---- sizes ---- */
+
+typedef struct {
+    size_t pixels, working; /* bytes */
+    size_t streams;         /* tiles decoded side by side */
+} tc_scratch_sizes;
+
+static size_t aligned_size(size_t nbytes) { return (nbytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+/* Width of the integers that the codec of the image gives; gzip finds it in the stream. */
+static size_t codec_width(const tc_image *image)
+{
+    if (image->algorithm == TC_RICE_1) return image->bytepix;
+    return image->algorithm == TC_PLIO_1 || image->algorithm == TC_HCOMPRESS_1 ? sizeof(int32_t) : sizeof(int64_t);
+}
+
+static size_t largest(const int64_t *values, size_t n)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (values[i] > most) most = values[i];
+    return (size_t)most;
+}
+
+static size_t largest_tile(const tc_batch *batch)
+{
+    size_t n = 1;
+
+    for (size_t a = 0; a < batch->n_axes; a++) n *= largest(batch->axis[a].size, batch->axis[a].n_tiles);
+    return n;
+}
+
+/* The most scratch that HCOMPRESS needs for a tile of at most `n` pixels, nx of them on the first axis longer than 1. */
+static size_t hcompress_scratch(const tc_batch *batch, size_t n)
+{
+    size_t most = 0;
+
+    for (size_t a = 0; a < batch->n_axes; a++)
+        for (size_t t = 0; t < batch->axis[a].n_tiles; t++) {
+            const size_t nx = (size_t)batch->axis[a].size[t], need = tc_hcompress_scratch(nx, n / nx + 1);
+            if (need > most) most = need;
+        }
+    return most;
+}
+
+static tc_scratch_sizes scratch_sizes(const tc_batch *batch)
+{
+    const tc_image *const image = &batch->image;
+    const size_t n = largest_tile(batch), width = codec_width(image);
+    tc_scratch_sizes sizes = {aligned_size(n * sizeof(int64_t)), aligned_size(n * sizeof(int64_t)), 1};
+
+    if (image->algorithm == TC_RICE_1 && n * width > 0) {
+        const size_t fit = TC_BATCH_SCRATCH / aligned_size(n * width);
+        sizes.streams = fit < 1 ? 1 : fit > TC_RICE_STREAMS_AT_ONCE ? TC_RICE_STREAMS_AT_ONCE : fit;
+    }
+    if (sizes.pixels < sizes.streams * aligned_size(n * width)) sizes.pixels = sizes.streams * aligned_size(n * width);
+    if (image->algorithm == TC_HCOMPRESS_1) {
+        const size_t need = aligned_size(hcompress_scratch(batch, n));
+        if (sizes.working < need) sizes.working = need;
+    }
+    return sizes;
+}
+
+size_t tc_batch_scratch(const tc_batch *batch)
+{
+    const tc_scratch_sizes sizes = scratch_sizes(batch);
+    return sizes.pixels + sizes.working + ALIGNMENT;
+}
+
+/* ---- checks ---- */
+
+static tc_status check_image(const tc_image *image)
+{
+    const bool floats = tc_type_is_float(image->stored);
+
+    if (image->algorithm == TC_RICE_1) {
+        if (image->bytepix != 1 && image->bytepix != 2 && image->bytepix != 4) return TC_BAD_PARAM;
+        if (image->blocksize == 0 || image->blocksize > TC_RICE_MAX_BLOCKSIZE) return TC_BAD_PARAM;
+    }
+    if (image->stored > TC_F64 || image->result > TC_U64 || (image->quantized && !floats)) return TC_BAD_PARAM;
+    if (image->is_mask) return floats ? TC_BAD_PARAM : TC_OK;
+    switch (image->scaling) {
+    case TC_SCALE_NONE: return image->result == image->stored ? TC_OK : TC_BAD_PARAM;
+    case TC_SCALE_OFFSET:
+        return !floats && image->result >= TC_I8 && tc_type_size(image->result) == tc_type_size(image->stored)
+                   ? TC_OK : TC_BAD_PARAM;
+    case TC_SCALE_LINEAR:
+        return tc_type_is_float(image->result) && (!floats || image->result == image->stored) ? TC_OK : TC_BAD_PARAM;
+    }
+    return TC_BAD_PARAM;
+}
+
+/* Whether entry t of the table selects pixels of its tile and places of the output only. */
+static bool entry_valid(const tc_axis *axis, size_t t)
+{
+    const int64_t size = axis->size[t], start = axis->start[t], count = axis->count[t], out = axis->out[t];
+
+    if (size < 1 || size > INT32_MAX || count < 0 || start < 0) return false;
+    if (count == 0) return true;
+    if (axis->pixel) {
+        if ((uint64_t)start > axis->n_picks || (uint64_t)count > axis->n_picks - (uint64_t)start) return false;
+        for (int64_t i = start; i < start + count; i++)
+            if (axis->pixel[i] < 0 || axis->pixel[i] >= size || axis->place[i] < 0 ||
+                (uint64_t)axis->place[i] >= axis->extent)
+                return false;
+        return true;
+    }
+    const tc_box box = {1, {{(size_t)size, start, axis->step, (size_t)count, 0, NULL, NULL}}, NULL};
+    return tc_box_valid(&box) && out >= 0 && (uint64_t)out < axis->extent && (uint64_t)count <= axis->extent - (uint64_t)out;
+}
+
+tc_status tc_batch_check(const tc_batch *batch)
+{
+    size_t n_jobs = 1, n_pixels = 1;
+
+    if (batch->n_axes > TC_MAX_AXES) return TC_UNSUPPORTED;
+    TC_TRY(check_image(&batch->image));
+    for (size_t a = 0; a < batch->n_axes; a++) {
+        const tc_axis *const axis = &batch->axis[a];
+        for (size_t t = 0; t < axis->n_tiles; t++)
+            if (!entry_valid(axis, t)) return TC_OUT_OF_RANGE;
+        if (__builtin_mul_overflow(n_jobs, axis->n_tiles, &n_jobs)) return TC_OUT_OF_RANGE;
+        if (__builtin_mul_overflow(n_pixels, largest(axis->size, axis->n_tiles), &n_pixels)) return TC_UNSUPPORTED;
+    }
+    if (n_jobs != batch->n_jobs) return TC_BAD_PARAM;
+    return n_pixels > TC_MAX_TILE_PIXELS ? TC_UNSUPPORTED : TC_OK;
+}
+
+/* ---- a job ---- */
+
+/* The tile of the job: its box from the tables, and how many pixels are to be decoded. */
+static void locate(const tc_batch *batch, size_t number, tc_job *job)
+{
+    uint8_t *out = batch->out + (ptrdiff_t)number * batch->job_stride;
+
+    job->number = number;
+    job->nx = job->n = 1;
+    job->box.n_axes = batch->n_axes;
+    for (size_t a = batch->n_axes; a-- > 0;) {
+        const tc_axis *const axis = &batch->axis[a];
+        const size_t t = number % axis->n_tiles, size = (size_t)axis->size[t];
+        tc_box_axis *const to = &job->box.axis[a];
+
+        number /= axis->n_tiles;
+        *to = (tc_box_axis){size, axis->start[t], axis->step, (size_t)axis->count[t], axis->stride, NULL, NULL};
+        if (axis->pixel) {
+            to->pixel = axis->pixel + axis->start[t];
+            to->place = axis->place + axis->start[t];
+        } else {
+            out += (ptrdiff_t)axis->out[t] * axis->stride;
+        }
+        if (job->n == 1) job->nx = size;
+        job->n *= size;
+    }
+    job->box.dst = out;
+    job->needed = batch->whole ? job->n : tc_box_needed(&job->box);
+}
+
+static void describe(const tc_batch *batch, tc_job *job)
+{
+    const tc_image *const image = &batch->image;
+    const size_t j = job->number;
+    const bool has_zblank = batch->zblank && batch->has_zblank[j];
+
+    job->quantum = (tc_quantum){.method = image->dither, .zdither0 = image->zdither0, .row = (uint64_t)batch->row[j]};
+    if (batch->zscale) {
+        job->quantum.zscale = batch->zscale[j];
+        job->quantum.zzero = batch->zzero[j];
+    }
+    if (has_zblank && batch->zblank[j] >= INT32_MIN && batch->zblank[j] <= INT32_MAX) {
+        job->quantum.has_zblank = true;
+        job->quantum.zblank = (int32_t)batch->zblank[j];
+    }
+    job->conversion = (tc_conversion){
+        .stored = image->stored, .to = image->result, .scaling = image->scaling, .bscale = image->bscale,
+        .bzero = image->bzero, .has_blank = image->has_blank, .blank = image->blank, .swap = image->swap};
+    if (has_zblank && image->has_blank && !tc_type_is_float(image->stored) && batch->zblank[j] != image->blank) {
+        job->conversion.renull = true;
+        job->conversion.null = batch->zblank[j];
+    }
+}
+
+static tc_column column_of(const tc_batch *batch, const tc_job *job) { return (tc_column)batch->column[job->number]; }
+
+static bool is_quantized(const tc_batch *batch, const tc_job *job)
+{
+    return batch->image.quantized && column_of(batch, job) == TC_COLUMN_COMPRESSED;
+}
+
+/* Where the decoder may write pixels of type `from`: the output itself where the whole tile lies there as the decoder
+ * leaves it and any conversion keeps the width; else `scratch`. */
+static void *target(const tc_batch *batch, const tc_job *job, tc_type from, void *scratch)
+{
+    const size_t width = tc_type_size(from);
+    const tc_image *const image = &batch->image;
+
+    if (image->is_mask || job->needed != job->n || width != tc_type_size(image->result)) return scratch;
+    if (width != tc_type_size(image->stored) || (uintptr_t)job->box.dst % width) return scratch;
+    return tc_box_is_dense(&job->box, width) ? job->box.dst : scratch;
+}
+
+/* Take decoded pixels of type `from` at `pixels` to the output. */
+static void finalize(const tc_batch *batch, tc_job *job, tc_type from, void *pixels)
+{
+    const tc_image *const image = &batch->image;
+    tc_conversion *const conversion = &job->conversion;
+
+    conversion->from = from;
+    if (image->is_mask) {
+        const tc_conversion to_bytes = {.from = from, .stored = TC_U8, .to = TC_U8};
+        tc_convert(&to_bytes, pixels, 0, job->needed, pixels); /* never wider: the write stays behind the read */
+        tc_place_masked(&job->box, pixels, image->fill, tc_type_size(image->result));
+        return;
+    }
+    if (is_quantized(batch, job)) conversion->quantum = &job->quantum;
+    if (pixels == job->box.dst) {
+        if (!tc_conversion_is_copy(conversion) || conversion->swap) tc_convert(conversion, pixels, 0, job->n, pixels);
+    } else {
+        tc_place(&job->box, conversion, pixels);
+    }
+}
+
+static bool is_bad(tc_status status) { return status != TC_OK && status != TC_TRAILING; }
+
+/* Write down how a job ended. */
+static void conclude(const tc_batch *batch, const tc_job *job, tc_status status, size_t done, size_t used, size_t *n_bad)
+{
+    const size_t j = job->number;
+
+    if (status == TC_OK && job->needed == job->n && used < job->src_len) status = TC_TRAILING;
+    batch->status[j] = (int32_t)status;
+    batch->done[j] = (int64_t)done;
+    batch->used[j] = (int64_t)used;
+    if (!is_bad(status)) return;
+    ++*n_bad;
+    if (batch->image.fill_bad) tc_place_fill(&job->box, batch->image.fill, tc_type_size(batch->image.result));
+}
+
+/* ---- decoders: pixels needed -> *pixels of type *from ---- */
+
+typedef struct {
+    void *pixels;
+    tc_type from;
+    size_t done, used;
+} tc_decoded;
+
+static tc_type integer_of_width(size_t width)
+{
+    return width == 1 ? TC_U8 : width == 2 ? TC_I16 : width == 4 ? TC_I32 : TC_I64;
+}
+
+static tc_status decode_rice(tc_worker *worker, const tc_job *job, tc_decoded *got)
+{
+    const tc_image *const image = &worker->batch->image;
+    got->from = integer_of_width(image->bytepix);
+    got->pixels = target(worker->batch, job, got->from, worker->pixels);
+    tc_rice_stream stream = {job->src, job->src_len, got->pixels, job->needed, 0, 0, TC_OK};
+    TC_TRY(tc_rice_decode_streams(&stream, 1, image->bytepix, image->blocksize));
+    got->done = stream.done;
+    got->used = stream.used;
+    return stream.status;
+}
+
+static tc_status decode_plio(tc_worker *worker, const tc_job *job, tc_decoded *got)
+{
+    const tc_image *const image = &worker->batch->image;
+    const int32_t offset = image->plio_offset ? 32768 : 0;
+    const tc_type stored = image->is_mask ? TC_U8 : image->stored;
+
+    got->from = stored == TC_U8 || stored == TC_I16 ? stored : TC_I32;
+    got->pixels = target(worker->batch, job, got->from, worker->pixels);
+    if (got->from == TC_U8)
+        return tc_plio_decode_u8(job->src, job->src_len, offset, got->pixels, job->needed, &got->used, &got->done);
+    if (got->from == TC_I16)
+        return tc_plio_decode_i16(job->src, job->src_len, offset, got->pixels, job->needed, &got->used, &got->done);
+    return tc_plio_decode_i32(job->src, job->src_len, offset, got->pixels, job->needed, &got->used, &got->done);
+}
+
+static tc_status decode_hcompress(tc_worker *worker, const tc_job *job, tc_decoded *got)
+{
+    const tc_image *const image = &worker->batch->image;
+    const int bits = image->stored == TC_U8 ? 8 : image->stored == TC_I16 ? 16 : 32;
+
+    got->from = TC_I32;
+    got->pixels = target(worker->batch, job, TC_I32, worker->pixels);
+    TC_TRY(tc_hcompress_decode_i32(job->src, job->src_len, job->nx, job->n / job->nx, bits, image->smooth, got->pixels,
+                                   worker->working, &got->used));
+    got->done = job->n;
+    return TC_OK;
+}
+
+/* The type of big-endian pixels `width` bytes wide, or TC_SIZE_MISMATCH where the image cannot hold such. */
+static tc_status type_of_width(const tc_batch *batch, const tc_job *job, size_t width, tc_type *type)
+{
+    const tc_type stored = batch->image.stored;
+
+    if (!tc_type_is_float(stored) || is_quantized(batch, job)) {
+        *type = integer_of_width(width);
+        return TC_OK;
+    }
+    *type = stored;
+    return width == tc_type_size(stored) ? TC_OK : TC_SIZE_MISMATCH;
+}
+
+static tc_status decode_gzip(tc_worker *worker, const tc_job *job, bool shuffled, tc_decoded *got)
+{
+    size_t width;
+
+    if (!worker->gzip && !(worker->gzip = tc_gzip_decoder_new())) return TC_NO_MEMORY;
+    TC_TRY(tc_gzip_decode(worker->gzip, job->src, job->src_len, job->n, sizeof(int64_t), worker->working, &width,
+                          &got->used));
+    TC_TRY(type_of_width(worker->batch, job, width, &got->from));
+    got->pixels = target(worker->batch, job, got->from, worker->pixels);
+    if (shuffled) tc_unshuffle(worker->working, job->n, width, got->pixels);
+    else tc_byteswap(worker->working, job->n, width, got->pixels);
+    got->done = job->n;
+    return TC_OK;
+}
+
+/* Big-endian pixels as they are: of the image's type, or as wide as their number says. */
+static tc_status decode_raw(tc_worker *worker, const tc_job *job, tc_decoded *got)
+{
+    const size_t expected = tc_type_size(worker->batch->image.stored);
+    const size_t exact = job->src_len % job->n == 0 ? job->src_len / job->n : 0;
+    const bool lawful = exact == 1 || exact == 2 || exact == 4 || exact == 8;
+    const size_t width = lawful ? exact : expected, found = job->src_len / width;
+
+    TC_TRY(type_of_width(worker->batch, job, width, &got->from));
+    got->done = found < job->needed ? found : job->needed;
+    got->used = got->done * width;
+    if (found < job->needed) return TC_TRUNCATED;
+    got->pixels = target(worker->batch, job, got->from, worker->pixels);
+    tc_byteswap(job->src, job->needed, width, got->pixels);
+    return TC_OK;
+}
+
+static tc_status decode_compressed(tc_worker *worker, const tc_job *job, tc_decoded *got)
+{
+    const tc_image *const image = &worker->batch->image;
+    const bool gives_integers = !tc_type_is_float(image->stored) || image->quantized;
+
+    switch (image->algorithm) {
+    case TC_GZIP_1: return decode_gzip(worker, job, false, got);
+    case TC_GZIP_2: return decode_gzip(worker, job, true, got);
+    case TC_NOCOMPRESS: return decode_raw(worker, job, got);
+    case TC_RICE_1: return gives_integers ? decode_rice(worker, job, got) : TC_UNSUPPORTED;
+    case TC_PLIO_1: return gives_integers ? decode_plio(worker, job, got) : TC_UNSUPPORTED;
+    case TC_HCOMPRESS_1: return gives_integers ? decode_hcompress(worker, job, got) : TC_UNSUPPORTED;
+    }
+    return TC_BAD_PARAM;
+}
+
+static tc_status decode_column(tc_worker *worker, const tc_job *job, tc_decoded *got)
+{
+    switch (column_of(worker->batch, job)) {
+    case TC_COLUMN_COMPRESSED: return decode_compressed(worker, job, got);
+    case TC_COLUMN_GZIP: return decode_gzip(worker, job, false, got);
+    case TC_COLUMN_UNCOMPRESSED: return decode_raw(worker, job, got);
+    case TC_COLUMN_NONE: break;
+    }
+    return TC_MISSING;
+}
+
+static void decode_one(tc_worker *worker, tc_job *job, size_t *n_bad)
+{
+    tc_decoded got = {NULL, worker->batch->image.stored, 0, 0};
+    const tc_status status = decode_column(worker, job, &got);
+
+    if (status == TC_OK) finalize(worker->batch, job, got.from, got.pixels);
+    conclude(worker->batch, job, status, got.done, got.used, n_bad);
+}
+
+/* ---- groups ---- */
+
+/* Tiles of one number of pixels that are RICE_1 streams, side by side. */
+static void decode_rice_group(tc_worker *worker, tc_job *group, size_t n, size_t *n_bad)
+{
+    const tc_image *const image = &worker->batch->image;
+    const tc_type from = integer_of_width(image->bytepix);
+    const size_t slot = aligned_size(group[0].needed * image->bytepix);
+    tc_rice_stream streams[TC_RICE_STREAMS_AT_ONCE];
+
+    for (size_t i = 0; i < n; i++) {
+        void *const dst = target(worker->batch, &group[i], from, worker->pixels + i * slot);
+        streams[i] = (tc_rice_stream){group[i].src, group[i].src_len, dst, group[i].needed, 0, 0, TC_OK};
+    }
+    tc_rice_decode_streams(streams, n, image->bytepix, image->blocksize);
+    for (size_t i = 0; i < n; i++) {
+        if (streams[i].status == TC_OK) finalize(worker->batch, &group[i], from, streams[i].dst);
+        conclude(worker->batch, &group[i], streams[i].status, streams[i].done, streams[i].used, n_bad);
+    }
+}
+
+static bool is_rice_stream(const tc_batch *batch, const tc_job *job)
+{
+    const tc_image *const image = &batch->image;
+    return image->algorithm == TC_RICE_1 && image->engine == TC_ENGINE_KERNEL &&
+           column_of(batch, job) == TC_COLUMN_COMPRESSED && (image->quantized || !tc_type_is_float(image->stored));
+}
+
+/* Find the tile and its bytes.  False: there is nothing to decode, and the job is concluded. */
+static bool open_job(const tc_batch *batch, size_t number, int64_t position, const uint8_t *src, size_t src_len,
+                     tc_job *job, size_t *n_bad)
+{
+    const int64_t nbytes = batch->nbytes[number];
+
+    locate(batch, number, job);
+    job->src = src;
+    job->src_len = 0;
+    if (column_of(batch, job) == TC_COLUMN_NONE) {
+        conclude(batch, job, batch->image.is_mask ? TC_OK : TC_MISSING, 0, 0, n_bad);
+        return false;
+    }
+    if (job->needed == 0) {
+        conclude(batch, job, TC_OK, 0, 0, n_bad);
+        return false;
+    }
+    if (position < 0 || nbytes < 0 || (uint64_t)position > src_len || (uint64_t)nbytes > src_len - (uint64_t)position) {
+        conclude(batch, job, TC_TRUNCATED, 0, 0, n_bad);
+        return false;
+    }
+    job->src = src + position;
+    job->src_len = (size_t)nbytes;
+    describe(batch, job);
+    return true;
+}
+
+static bool open_worker(const tc_batch *batch, const tc_scratch_sizes *sizes, tc_worker *worker)
+{
+    uint8_t *const memory = aligned_alloc(ALIGNMENT, sizes->pixels + sizes->working + ALIGNMENT);
+
+    *worker = (tc_worker){.batch = batch, .pixels = memory};
+    if (!memory) return false;
+    worker->working = memory + sizes->pixels;
+    return true;
+}
+
+static void close_worker(tc_worker *worker)
+{
+    if (worker->gzip) tc_gzip_decoder_free(worker->gzip);
+    free(worker->pixels);
+}
+
+tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int64_t *position, size_t n,
+                          const uint8_t *src, size_t src_len, size_t *n_bad)
+{
+    const tc_scratch_sizes sizes = scratch_sizes(batch);
+    tc_job group[TC_RICE_STREAMS_AT_ONCE]; /* waiting: RICE_1 streams of equal `needed` */
+    size_t waiting = 0;
+    tc_worker worker;
+
+    *n_bad = 0;
+    for (size_t i = 0; i < n; i++)
+        if (jobs[i] < 0 || (uint64_t)jobs[i] >= batch->n_jobs) return TC_BAD_PARAM;
+    if (!open_worker(batch, &sizes, &worker)) return TC_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        tc_job *const job = &group[waiting];
+        if (!open_job(batch, (size_t)jobs[i], position[i], src, src_len, job, n_bad)) continue;
+        if (!is_rice_stream(batch, job)) {
+            tc_job alone = *job;
+            decode_one(&worker, &alone, n_bad);
+            continue;
+        }
+        if (waiting > 0 && job->needed != group[0].needed) {
+            decode_rice_group(&worker, group, waiting, n_bad);
+            group[0] = *job;
+            waiting = 0;
+        }
+        if (++waiting == sizes.streams) {
+            decode_rice_group(&worker, group, waiting, n_bad);
+            waiting = 0;
+        }
+    }
+    if (waiting) decode_rice_group(&worker, group, waiting, n_bad);
+    close_worker(&worker);
+    return TC_OK;
+}

@@ -2,49 +2,89 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
-__all__ = ["BadTile", "DecodeReport", "decode"]
+from . import threads as pool
+from .codecs import _kernels, engine as engines
+from .errors import CorruptTileError, UnsupportedError
+from .tiling.table import COLUMN_NAMES
+
+__all__ = ["BadTile", "DecodeReport", "decode", "decode_tiles", "fill_item"]
+
+RUN_NBYTES = 1 << 20
+"""Bytes of tiles that a thread reads from a local source and decodes at a time; a tile may be longer."""
+
+RUN_NBYTES_REMOTE = 16 << 20
+"""The same for sources that are read by requests, which are all in flight at once."""
+
+SIDE_BY_SIDE = 16
+"""RICE_1 tiles that are decoded at once; runs are cut at multiples of it."""
 
 
 @dataclass(frozen=True)
 class BadTile:
-    """One tile that could not be decoded: what an error says of it, and what `damaged_tiles` lists."""
+    """
+    A tile that could not be decoded.
+
+    Attributes
+    ----------
+    tile : tuple of int
+        Grid coordinates, C order.
+    row : int
+        Table row, counted from 0.
+    box : tuple of slice
+        Pixels of the image that it covers.
+    error : Exception
+        What `on_error="raise"` would have raised: its `reason`, `column`, `algorithm` and `byte_range` tell more.
+    """
 
     tile: tuple[int, ...]
     row: int
-    column: str
-    algorithm: str
-    byte_range: tuple[int, int] | None
-    reason: str
+    box: tuple[slice, ...]
+    error: Exception
 
 
 @dataclass(frozen=True)
 class DecodeReport:
-    """What one call of `decode` did."""
+    """
+    What one call did.
+
+    Attributes
+    ----------
+    n_tiles, nbytes, n_requests : int
+        Tiles decoded, bytes read and reads that took.
+    bad : list of BadTile
+        In row order.
+    trailing : list of (int, int, int)
+        Table row, bytes used and bytes given of each tile with bytes left over, in row order.
+    """
 
     n_tiles: int
     nbytes: int
     n_requests: int
-    bad: tuple[BadTile, ...]
-    trailing: int
+    bad: list
+    trailing: list
 
 
 def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine: str | None = None,
-           on_error: str = "raise", scaled: bool = True) -> DecodeReport:
+           on_error: str = "raise", scaled: bool = True, fill_value=0, max_nbytes: int | None = None) -> DecodeReport:
     """
     Decode the tiles of a plan into an array.
 
     Parameters
     ----------
     plan : ReadPlan
-        Parameters, selection, tile jobs and the byte ranges that hold them.
+        Parameters, selection, table and byte ranges.
     source : ByteSource
         The data unit of the HDU.
     out : ndarray
-        Array of the selection's shape and the result's type, in any strides and byte order.
+        Array of the selection's shape and of the type that the image has with or without scaling, in any strides and
+        byte order.
     threads : int, optional
         Threads to use at most; 1 starts none.
     engine : {"kernel", "cfitsio"}, optional
@@ -53,10 +93,356 @@ def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine:
         What to do about bad tiles.
     scaled : bool
         Apply BSCALE, BZERO and BLANK.
+    fill_value : scalar
+        For bad tiles of integers without BLANK; BLANK and NaN come first.
+    max_nbytes : int, optional
+        Largest scratch to allocate.
+
+    Returns
+    -------
+    DecodeReport
+        What was read, and which tiles are bad.
 
     Raises
     ------
     CorruptTileError, TruncatedTileError
-        For the first bad tile, unless `on_error` is "fill".
+        For the bad tile of the lowest row, unless `on_error` is "fill".
+    UnsupportedError
+        For lawful tiles that are not handled, or that need more scratch than `max_nbytes`.
     """
-    raise NotImplementedError
+    selection = plan.selection
+    image = _image_settings(plan.params, out.dtype, engine, scaled, fill_value)
+    batch = _Batch(plan, image, selection.axes, out, selection.out_axes)
+    return batch.decode(source, pool.thread_count(threads, out.size), on_error, max_nbytes)
+
+
+def decode_tiles(plan, source, *, threads: int | None = None, engine: str | None = None, on_error: str = "raise",
+                 scaled: bool = True, max_nbytes: int | None = None, dtype: np.dtype) -> tuple[list, DecodeReport]:
+    """
+    Decode the tiles of a plan wholly, each into an array of its own.
+
+    Parameters
+    ----------
+    plan, source, threads, engine, on_error, scaled, max_nbytes
+        As of `decode`.
+    dtype : numpy.dtype
+        Type of the pixels that the image has with or without scaling.
+
+    Returns
+    -------
+    tiles : list of (int, ndarray)
+        Job number and pixels of each good tile of the plan.
+    report : DecodeReport
+        What was read, and which tiles are bad.
+
+    Raises
+    ------
+    CorruptTileError, TruncatedTileError, UnsupportedError
+        As `decode`.
+    """
+    selection, tile_shape = plan.selection, plan.params.tile_shape
+    slots = np.empty((selection.n_tiles, *tile_shape), dtype)
+    axes = tuple(_whole_tiles(axis) for axis in selection.axes)
+    image = _image_settings(plan.params, slots.dtype, engine, scaled, 0)
+    n_pixels = prod(tile_shape)
+    batch = _Batch(plan, image, axes, slots[0] if len(slots) else np.empty(tile_shape, dtype), range(len(tile_shape)),
+                   job_stride=n_pixels * slots.itemsize, whole=True)
+    report = batch.decode(source, pool.thread_count(threads, n_pixels * len(plan.tiles.jobs)), on_error, max_nbytes)
+    bad = {tile.row for tile in report.bad}
+    sizes = [axis.size.tolist() for axis in selection.axes]
+    tiles = []
+    for job in plan.tiles.jobs.tolist():
+        if int(plan.table.row[job]) not in bad:
+            entry = np.unravel_index(job, selection.touched_shape)
+            box = tuple(slice(0, size[at]) for size, at in zip(sizes, entry))
+            tiles.append((job, slots[job][box].copy()))
+    return tiles, report
+
+
+def _whole_tiles(axis):
+    """An axis of a selection with every pixel of the tiles that it touches, each tile placed at 0."""
+    zeros = np.zeros(len(axis.size), np.int64)
+    return replace(axis, start=zeros, count=axis.size, out=zeros, step=1, pixel=None, place=None)
+
+
+class _Batch:
+    """
+    The tiles of a plan on their way into one array.
+
+    Parameters
+    ----------
+    plan : ReadPlan
+    image : dict
+        What is the same for every tile, as `_kernels.TileBatch` takes it.
+    axes, out, out_axes, job_stride, whole
+        Of `_kernels.TileBatch`.
+    """
+
+    def __init__(self, plan, image: dict, axes: Sequence, out: np.ndarray, out_axes: Sequence, *, job_stride: int = 0,
+                 whole: bool = False):
+        if len(axes) > _kernels.MAX_AXES:
+            raise UnsupportedError(f"an image of {len(axes)} axes: tiles of more than {_kernels.MAX_AXES} are not decoded")
+        self.plan, self.image, self.out = plan, image, out
+        self._place = (axes, out, out_axes)
+        self._how = {"job_stride": job_stride, "whole": whole}
+        n_jobs = len(plan.table)
+        self.status = np.zeros(n_jobs, np.int32)
+        self.done, self.used = np.zeros(n_jobs, np.int64), np.zeros(n_jobs, np.int64)
+
+    def decode(self, source, threads: int, on_error: str, max_nbytes: int | None) -> DecodeReport:
+        """Decode everything; see the function `decode`."""
+        plan = self.plan
+        self.image["fill_bad"] = on_error == "fill"
+        self.status[plan.faulty] = _kernels.STATUS["MISSING"]
+        batch = self._tile_batch(self.image)
+        threads = _threads_that_fit(threads, batch.scratch_nbytes, max_nbytes)
+        tiles = _Reading(batch, plan.tiles, plan.table.nbytes, source)
+        tiles.run(threads, self.image["algorithm"] == _kernels.ALGORITHM_CODES["RICE_1"])
+        if on_error == "fill" and len(plan.faulty):
+            tiles.fill(plan.faulty)
+        n_requests, nbytes = tiles.n_requests, tiles.nbytes
+        trailing = np.flatnonzero(self.status == _kernels.STATUS["TRAILING"])
+        trailing = [(int(plan.table.row[job]), int(self.used[job]), int(plan.table.nbytes[job])) for job in trailing]
+        bad = self._bad_tiles(source, tiles.n_bad + len(plan.faulty), plan.table.offset, plan.table.nbytes, None)
+        if plan.masks is not None and len(plan.masks.jobs):
+            masks = self._apply_masks(source, threads)
+            n_requests, nbytes = n_requests + masks.n_requests, nbytes + masks.nbytes
+            bad += self._bad_tiles(source, masks.n_bad, plan.table.mask_offset, plan.table.mask_nbytes, "NULL_PIXEL_MASK")
+        if bad and on_error == "raise":
+            raise bad[0].error
+        return DecodeReport(len(plan.tiles.jobs), nbytes, n_requests, bad, trailing)
+
+    def _tile_batch(self, image: dict, *, nbytes=None, column=None):
+        """The native side of it."""
+        table, params = self.plan.table, self.plan.params
+        scalars = {}
+        if params.quantized:
+            for name in ("zscale", "zzero"):
+                found = getattr(table, name)
+                scalars[name] = np.full(len(table), getattr(params, name)) if found is None else found
+        if table.zblank is not None:
+            scalars["zblank"] = table.zblank
+        elif params.zblank is not None:
+            scalars["zblank"] = np.full(len(table), params.zblank, np.int64)
+        return _kernels.TileBatch(
+            image, *self._place, table.row, table.nbytes if nbytes is None else nbytes,
+            table.column if column is None else column, self.status, self.done, self.used, **scalars, **self._how,
+        )
+
+    def _apply_masks(self, source, threads: int) -> _Reading:
+        """Make the pixels undefined that the null masks name, once the tiles are in place."""
+        plan = self.plan
+        image = self.image | _mask_settings(plan.params, self.out.dtype)
+        was_bad = self._bad_jobs()
+        column = np.full(len(plan.table), COLUMN_NAMES.index("COMPRESSED_DATA"), np.uint8)
+        column[was_bad] = 0
+        self.status[was_bad] = 0                                # they have been told of
+        masks = _Reading(self._tile_batch(image, nbytes=plan.table.mask_nbytes, column=column), plan.masks,
+                         plan.table.mask_nbytes, source)
+        masks.run(threads, image["algorithm"] == _kernels.ALGORITHM_CODES["RICE_1"])
+        return masks
+
+    def _bad_jobs(self) -> np.ndarray:
+        good = (_kernels.STATUS["OK"], _kernels.STATUS["TRAILING"])
+        return np.flatnonzero((self.status != good[0]) & (self.status != good[1]))
+
+    def _bad_tiles(self, source, n_bad: int, offset, nbytes, column: str | None) -> list:
+        """What is known of each bad job, in row order."""
+        if not n_bad:
+            return []
+        return [self._bad_tile(int(job), source, int(offset[job]), int(nbytes[job]), column) for job in self._bad_jobs()]
+
+    def _bad_tile(self, job: int, source, offset: int, nbytes: int, column: str | None) -> BadTile:
+        plan = self.plan
+        row = int(plan.table.row[job])
+        grid = plan.selection.grid
+        tile = grid.tile(row)
+        start = source.offset + offset
+        facts = {"tile": tile, "row": row, "algorithm": plan.params.zcmptype}
+        if plan.table.fault[job]:
+            error = CorruptTileError(plan.table.reason(job), **facts)
+        else:
+            error = engines.error_of(
+                int(self.status[job]), done=int(self.done[job]), n_pixels=prod(grid.shape_of(tile)),
+                column=column or COLUMN_NAMES[plan.table.column[job]], byte_range=(start, start + nbytes), **facts,
+            )
+        return BadTile(tile, row, grid.box(tile), error)
+
+
+class _Reading:
+    """
+    Runs of jobs, read and decoded by several threads.
+
+    Parameters
+    ----------
+    batch : _kernels.TileBatch
+    tiles : TileRanges
+        Where the bytes of the jobs are.
+    nbytes : (n,) ndarray of int64
+        Bytes of each job of the batch.
+    source : ByteSource
+    """
+
+    def __init__(self, batch, tiles, nbytes: np.ndarray, source):
+        self._batch, self._tiles, self._source = batch, tiles, source
+        self._stop = tiles.position + nbytes[tiles.jobs]        # end of each job in its range
+        self._lock = threading.Lock()
+        self.n_bad = self.n_requests = self.nbytes = 0
+
+    def run(self, threads: int, side_by_side: bool) -> None:
+        """Read and decode all jobs."""
+        pool.run(self._decode_run, self._runs(threads, side_by_side), threads)
+
+    def fill(self, jobs: np.ndarray) -> None:
+        """Fill the boxes of jobs that have no bytes."""
+        self._batch.decode(jobs, np.zeros(len(jobs), np.int64), b"")
+
+    def _runs(self, threads: int, side_by_side: bool) -> Iterator[tuple[int, int]]:
+        """Cut the jobs, in the order of their bytes, into runs: first job and the one after the last."""
+        tiles, n_jobs = self._tiles, len(self._tiles.jobs)
+        if not n_jobs:
+            return iter(())
+        if not self._source.is_local:
+            return self._runs_of_ranges()
+        wanted = min(RUN_NBYTES, -(-tiles.nbytes // (4 * threads)) if threads > 1 else RUN_NBYTES)
+        per_run = max(1, wanted * n_jobs // max(tiles.nbytes, 1))
+        if side_by_side and n_jobs > SIDE_BY_SIDE:
+            per_run = max(SIDE_BY_SIDE, per_run // SIDE_BY_SIDE * SIDE_BY_SIDE)
+        return ((start, min(start + per_run, n_jobs)) for start in range(0, n_jobs, per_run))
+
+    def _runs_of_ranges(self) -> Iterator[tuple[int, int]]:
+        """Runs of whole ranges, so that no request is cut in two."""
+        sizes = np.cumsum(self._tiles.ranges[:, 1] - self._tiles.ranges[:, 0])
+        after = np.append(np.flatnonzero(np.diff(sizes // RUN_NBYTES_REMOTE)) + 1, len(sizes))
+        bounds = [0, *self._tiles.first[after].tolist()]
+        return zip(bounds[:-1], bounds[1:])
+
+    def _decode_run(self, run: tuple[int, int]) -> None:
+        """Read the bytes of a run of jobs and decode them."""
+        start, stop = run
+        pieces, position = self._pieces(start, stop)
+        data = self._read(pieces)
+        n_bad = self._batch.decode(self._tiles.jobs[start:stop], position, data)
+        with self._lock:
+            self.n_bad += n_bad
+            self.n_requests += len(pieces)
+            self.nbytes += len(data)
+
+    def _pieces(self, start: int, stop: int) -> tuple[list, np.ndarray]:
+        """Byte ranges that a run needs, and the place of each of its jobs in them when they are put end to end."""
+        tiles = self._tiles
+        number = int(np.searchsorted(tiles.first, start, side="right")) - 1
+        pieces, positions, total = [], [], 0
+        while start < stop:
+            after = min(stop, int(tiles.first[number + 1]))
+            first = int(tiles.position[start])
+            last = int(self._stop[start:after].max())
+            origin = int(tiles.ranges[number, 0])
+            pieces.append((origin + first, origin + last))
+            positions.append(tiles.position[start:after] + (total - first))
+            total += last - first
+            start, number = after, number + 1
+        return pieces, positions[0] if len(positions) == 1 else np.concatenate(positions)
+
+    def _read(self, pieces: list) -> np.ndarray | memoryview:
+        """The bytes of some ranges, end to end."""
+        source = self._source
+        if not source.is_local:
+            parts = source.read_ranges(pieces)
+            return parts[0] if len(parts) == 1 else np.concatenate([np.frombuffer(part, np.uint8) for part in parts])
+        total = sum(stop - start for start, stop in pieces)
+        buffer = _window(total)
+        at = 0
+        for start, stop in pieces:
+            source.readinto((start, stop), buffer[at:at + stop - start])
+            at += stop - start
+        return buffer
+
+
+def _threads_that_fit(threads: int, scratch_nbytes: int, max_nbytes: int | None) -> int:
+    """As many threads as have scratch within `max_nbytes`, at most `threads`."""
+    if max_nbytes is None or scratch_nbytes * threads <= max_nbytes:
+        return threads
+    if scratch_nbytes > max_nbytes:
+        raise UnsupportedError(f"decoding a tile needs {scratch_nbytes} bytes of scratch, max_nbytes is {max_nbytes}")
+    return max_nbytes // scratch_nbytes
+
+
+_reusable = threading.local()
+
+
+def _window(nbytes: int) -> memoryview:
+    """Memory for the bytes of a run: one piece for each thread, used again, unless an odd tile needs more."""
+    if nbytes > 2 * RUN_NBYTES:
+        return memoryview(np.empty(nbytes, np.uint8))
+    window = getattr(_reusable, "window", None)
+    if window is None or len(window) < nbytes:
+        window = _reusable.window = memoryview(np.empty(max(nbytes, RUN_NBYTES // 4), np.uint8))
+    return window[:nbytes]
+
+
+def _image_settings(params, dtype: np.dtype, engine: str | None, scaled: bool, fill_value) -> dict:
+    """What is the same for every tile of an image, as `_kernels.TileBatch` takes it."""
+    native = dtype.newbyteorder("=")
+    expected = params.result_dtype if scaled else params.dtype
+    if native != expected:
+        raise TypeError(f"the output has the type {dtype.str}, the image has {expected.str}")
+    if not scaled or (params.zbitpix < 0 and not params.scaled):
+        scaling = "none"
+    elif params.offset_dtype is not None:
+        scaling = "offset"
+    else:
+        scaling = "linear" if native.kind == "f" else "none"
+    has_blank = params.blank is not None and params.zbitpix > 0 and abs(params.blank) < 2**63
+    return {
+        "algorithm": _kernels.ALGORITHM_CODES[params.zcmptype],
+        "engine": _kernels.ENGINE_CODES[engines.choose(engine)],
+        "bytepix": params.bytepix, "blocksize": params.blocksize, "smooth": params.smooth,
+        "plio_offset": params.plio_offset, "quantized": params.quantized,
+        "dither": params.dither_method, "zdither0": params.zdither0 or 1,
+        "stored": _type_code(params.dtype), "result": _type_code(native), "swap": not dtype.isnative,
+        "scaling": _kernels.SCALING_CODES[scaling], "bscale": float(params.bscale), "bzero": float(params.bzero),
+        "has_blank": has_blank, "blank": params.blank if has_blank else 0, "is_mask": False, "fill_bad": False,
+        "fill": fill_item(params, dtype, fill_value).view(np.uint8),
+    }
+
+
+def _mask_settings(params, dtype: np.dtype) -> dict:
+    """What differs when the tiles are null masks: bytes, compressed with ZMASKCMP, that say where to fill."""
+    return {
+        "algorithm": _kernels.ALGORITHM_CODES[params.zmaskcmp], "bytepix": 1, "blocksize": 32, "smooth": False,
+        "plio_offset": False, "quantized": False, "stored": _type_code(np.dtype("u1")), "is_mask": True,
+        "fill": fill_item(params, dtype, 0).view(np.uint8),
+    }
+
+
+def _type_code(dtype: np.dtype) -> int:
+    return _kernels.TYPE_CODES[f"{dtype.kind}{dtype.itemsize}"]
+
+
+def fill_item(params, dtype: np.dtype, fill_value) -> np.ndarray:
+    """
+    What bad tiles and masked pixels are filled with.
+
+    Parameters
+    ----------
+    params : CompressionParams
+        What the header says.
+    dtype : numpy.dtype
+        Type of the output.
+    fill_value : scalar
+        For integers without BLANK.
+
+    Returns
+    -------
+    (1,) ndarray of dtype
+        NaN; BLANK where the header has one; else `fill_value`.
+    """
+    value = fill_value
+    if dtype.kind == "f":
+        value = np.nan
+    elif params.blank is not None:
+        blank = params.blank + (int(params.bzero) if dtype.newbyteorder("=") == params.offset_dtype else 0)
+        limits = np.iinfo(dtype)
+        value = blank if limits.min <= blank <= limits.max else fill_value
+    return np.array([value], dtype)

@@ -2,28 +2,65 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import warnings
+from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
-__all__ = ["TileReader", "section"]
+from . import errors
+from .decode import RUN_NBYTES_REMOTE, BadTile, DecodeReport, decode, decode_tiles, fill_item
+from .tiling.grid import TileGrid
+from .tiling.params import CompressionParams
+from .tiling.plan import plan
+from .tiling.selection import Selection, select
+from .tiling.table import TableLayout, TileTable
 
-#: Decoded tiles that one reader keeps, in bytes.
+__all__ = ["DEFAULT_CACHE_BYTES", "ReadStats", "TileReader", "max_nbytes_allowed", "section"]
+
 DEFAULT_CACHE_BYTES = 32 << 20
+"""Decoded tiles that one reader keeps, in bytes."""
+
+MAX_NBYTES_VARIABLE = "ASTROPY_TILECOMP_MAX_NBYTES"
+
+ON_ERROR = ("raise", "fill")
+
+
+@dataclass(frozen=True)
+class ReadStats:
+    """
+    What a reader did so far.
+
+    Attributes
+    ----------
+    n_requests, nbytes : int
+        Reads of its source, and the bytes that they gave.
+    n_tiles, n_hits : int
+        Tiles decoded, and tiles taken from the cache instead.
+    """
+
+    n_requests: int = 0
+    nbytes: int = 0
+    n_tiles: int = 0
+    n_hits: int = 0
 
 
 class TileReader:
     """
-    Lazy reader of one compressed image.
+    Lazy reader of one compressed image; many threads may use it at once.
 
     Parameters
     ----------
     source : ByteSource
         The data unit of the HDU (main table and heap).
     header : mapping
-        Keyword -> value of the compressed table's header.
+        Keyword to value, of the header of the compressed table.
     threads : int, optional
-        Threads to use at most; by default all the pool has. 1 starts none.
+        Threads to use at most; by default all that the pool has. 1 starts none.
     engine : {"kernel", "cfitsio"}, optional
         By default ASTROPY_TILECOMP_ENGINE, else "kernel".
     on_error : {"raise", "fill"}
@@ -31,31 +68,92 @@ class TileReader:
     cache_bytes : int
         Size of the cache of decoded tiles; 0 turns it off.
     max_nbytes : int, optional
-        Largest array or scratch to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half the memory.
+        Largest array, and largest scratch, to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half the memory.
     scaled : bool
         Apply BSCALE, BZERO and BLANK; False gives the stored pixels.
     fill_value : scalar
-        For bad tiles of integer images without BLANK.
+        For the bad tiles of integer images without BLANK.
 
     Attributes
     ----------
     params : CompressionParams
+        What the header says.
+    layout : TableLayout
+        Where the table is in the data unit.
     grid : TileGrid
-    shape : tuple of int
-    dtype, result_dtype : numpy.dtype
-        Type of the stored pixels, except that integer offsets give the type returned; type returned.
-    chunks : tuple of int
-        Shape of a tile.
-    damaged_tiles : list of BadTile
-        Tiles that were filled so far.
-    stats : ReadStats
-        Requests, bytes, tiles decoded and cache hits so far.
+        The tiling.
+
+    Raises
+    ------
+    HeaderError, UnsupportedError
+        For what the header says.
     """
 
     def __init__(self, source, header: Mapping, *, threads: int | None = None, engine: str | None = None,
                  on_error: str = "raise", cache_bytes: int = DEFAULT_CACHE_BYTES, max_nbytes: int | None = None,
                  scaled: bool = True, fill_value=0):
-        raise NotImplementedError
+        self.params = CompressionParams.from_header(header)
+        self.layout = TableLayout.from_header(header)
+        self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
+        self.on_error = _checked_on_error(on_error)
+        self._source = source
+        self._options = {"threads": threads, "engine": engine, "max_nbytes": max_nbytes_allowed(max_nbytes)}
+        self._scaled, self._fill_value, self._cache_bytes = scaled, fill_value, cache_bytes
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._rows = _TableRows(self.layout, self._source)
+        self._cache = _TileCache(self._cache_bytes)
+        self._lock = threading.Lock()
+        self._stats, self._damaged, self._warned = ReadStats(), {}, False
+
+    def __getstate__(self):
+        left_out = ("_rows", "_cache", "_lock", "_stats", "_damaged", "_warned")
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._start_anew()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the image."""
+        return self.params.image_shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Shape of a tile."""
+        return self.params.tile_shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the stored pixels; where BZERO only shifts integers to another type, that type."""
+        return self._scaled and self.params.offset_dtype or self.params.dtype
+
+    @property
+    def result_dtype(self) -> np.dtype:
+        """Type of the pixels that `read` gives."""
+        return self.params.result_dtype if self._scaled else self.params.dtype
+
+    @property
+    def stats(self) -> ReadStats:
+        """What was read and decoded so far."""
+        return self._stats
+
+    @property
+    def damaged_tiles(self) -> list[BadTile]:
+        """Tiles that were filled so far because they cannot be decoded, in row order."""
+        with self._lock:
+            return [self._damaged[row] for row in sorted(self._damaged)]
+
+    def drop_cache(self) -> None:
+        """Forget decoded tiles and table rows: the bytes of the source have changed."""
+        self._rows, self._cache = _TableRows(self.layout, self._source), _TileCache(self._cache_bytes)
 
     def read(self, index=..., *, out: np.ndarray | None = None, threads: int | None = None,
              on_error: str | None = None) -> np.ndarray:
@@ -64,32 +162,272 @@ class TileReader:
 
         Parameters
         ----------
-        index : basic numpy index
-            Or one integer array or boolean mask in place of an axis.
-        out : ndarray, optional
-            Array to fill: the shape of the result and its type, in any strides and byte order.
+        index : int, slice, Ellipsis, 1-D array of integers or booleans, or a tuple of them
+            As numpy takes it; one array at most.
+        out : ndarray or buffer, optional
+            Array to fill, of the shape and type of the result, in any strides and byte order.
+        threads, on_error : optional
+            Instead of what the reader was made with.
 
         Returns
         -------
-        ndarray
-            `out`, or a new array; never a view of the cache.
+        ndarray or numpy scalar
+            `out`, or a new array of `result_dtype`; it shares no memory with the cache.
 
         Raises
         ------
-        CorruptTileError, TruncatedTileError, HeaderError, UnsupportedError, IndexError
+        IndexError
+            For what numpy refuses.
+        CorruptTileError, TruncatedTileError
+            For a tile that cannot be decoded, unless `on_error` is "fill".
+        UnsupportedError
+            If the result or the scratch takes more than `max_nbytes`.
         """
-        raise NotImplementedError
+        on_error = self.on_error if on_error is None else _checked_on_error(on_error)
+        options = self._options | {"on_error": on_error, "scaled": self._scaled}
+        if threads is not None:
+            options["threads"] = threads
+        self._rows.check_present()
+        selection = select(self.grid, index)
+        result = self._new_result(selection) if out is None else _checked_out(out, selection.shape, self.result_dtype)
+        if result.size:
+            table = self._table_of(selection)
+            if self._is_worth_caching(selection):
+                self._read_through_cache(selection, table, result, options)
+            else:
+                self._read_past_cache(selection, table, result, options)
+        return result[()] if out is None and not result.ndim else result if out is None else out
 
-    def drop_cache(self) -> None:
-        """Forget decoded tiles and table rows: the bytes of the source have changed."""
-        raise NotImplementedError
+    def _new_result(self, selection: Selection) -> np.ndarray:
+        nbytes = prod(selection.shape) * self.result_dtype.itemsize
+        if nbytes > self._options["max_nbytes"]:
+            raise errors.UnsupportedError(
+                f"a result of shape {selection.shape} and type {self.result_dtype} takes {nbytes} bytes, max_nbytes is"
+                f" {self._options['max_nbytes']}"
+            )
+        return np.empty(selection.shape, self.result_dtype)
+
+    def _table_of(self, selection: Selection) -> TileTable:
+        """The table entries of the touched tiles."""
+        table, n_requests, nbytes = self._rows.entries(selection.rows)
+        self._count(n_requests=n_requests, nbytes=nbytes)
+        return table
+
+    def _plan(self, selection: Selection, table: TileTable, jobs=None):
+        return plan(self.params, selection, table, jobs=jobs, gap=self._source.gap, max_range=RUN_NBYTES_REMOTE)
+
+    def _read_past_cache(self, selection: Selection, table: TileTable, result: np.ndarray, options: dict) -> None:
+        """Decode straight into the result, each tile as far as it is needed."""
+        report = decode(self._plan(selection, table), self._source, result, fill_value=self._fill_value, **options)
+        self._take_note(report)
+
+    def _read_through_cache(self, selection: Selection, table: TileTable, result: np.ndarray, options: dict) -> None:
+        """Take tiles from the cache, decode the others wholly and keep them."""
+        rows = selection.rows.tolist()
+        found = self._cache.get_many(rows)
+        missing = np.array([job for job, row in enumerate(rows) if row not in found], np.int64)
+        self._count(n_hits=len(found))
+        if len(missing):
+            tiles, report = decode_tiles(self._plan(selection, table, missing), self._source, dtype=self.result_dtype, **options)
+            self._take_note(report)
+            fresh = {rows[job]: pixels for job, pixels in tiles}
+            self._cache.put_many(fresh)
+            found |= fresh
+        for row, tile in zip(rows, selection):
+            result[tile.out_box] = found[row][tile.tile_box] if row in found else self._fill_of(result)
+
+    def _fill_of(self, result: np.ndarray):
+        return fill_item(self.params, result.dtype, self._fill_value)
+
+    def _is_worth_caching(self, selection: Selection) -> bool:
+        """
+        Whether the tiles of a selection go through the cache.
+
+        They do if all of them fit in, and some pixels of them are not selected: a tile that was handed out wholly is not
+        asked for again.
+        """
+        n_pixels = prod(int(axis.size.sum()) for axis in selection.axes)
+        fits = n_pixels * self.result_dtype.itemsize <= self._cache_bytes
+        return fits and n_pixels > prod(selection.shape)
+
+    def _count(self, **more) -> None:
+        with self._lock:
+            self._stats = replace(self._stats, **{name: getattr(self._stats, name) + n for name, n in more.items()})
+
+    def _take_note(self, report: DecodeReport) -> None:
+        """Add up what was done, remember bad tiles, and warn of bytes left over, once."""
+        self._count(n_requests=report.n_requests, nbytes=report.nbytes, n_tiles=report.n_tiles)
+        with self._lock:
+            self._damaged.update((tile.row, tile) for tile in report.bad)
+            warn = report.trailing and not self._warned
+            self._warned |= bool(report.trailing)
+        if warn:
+            row, used, nbytes = report.trailing[0]
+            warnings.warn(
+                f"{self._source.name}: {len(report.trailing)} tiles have bytes left over, the first in row {row}: complete"
+                f" after {used} of {nbytes} bytes; the pixels are right",
+                errors.TileCompWarning, stacklevel=4,
+            )
+
+
+class _TableRows:
+    """
+    Rows of the table, read when they are asked for and kept.
+
+    Parameters
+    ----------
+    layout : TableLayout
+    source : ByteSource
+        The data unit.
+    """
+
+    def __init__(self, layout: TableLayout, source):
+        self._layout, self._source = layout, source
+        self._known = self._bytes = None
+
+    def check_present(self) -> None:
+        """Raise unless the file holds the whole table: without it nothing that the header says has been earned."""
+        if self._layout.table_nbytes > self._source.nbytes:
+            raise errors.TruncatedTileError(
+                f"{self._source.name}: the table of {self._layout.naxis2} rows takes {self._layout.table_nbytes} bytes, the"
+                f" file has {self._source.nbytes} of them"
+            )
+
+    def entries(self, rows: np.ndarray) -> tuple[TileTable, int, int]:
+        """
+        The entries of some rows.
+
+        Parameters
+        ----------
+        rows : (n,) ndarray of int64
+            Table rows, ascending.
+
+        Returns
+        -------
+        table : TileTable
+        n_requests, nbytes : int
+            Reads that took, and the bytes they gave.
+        """
+        layout = self._layout
+        if self._known is None:
+            self._bytes = np.empty((layout.naxis2, layout.naxis1), np.uint8)
+            self._known = np.zeros(layout.naxis2, bool)
+        ranges = layout.row_ranges(rows[~self._known[rows]], self._source.gap)
+        for (start, stop), data in zip(ranges, self._source.read_ranges(ranges)):
+            wanted = slice(start // layout.naxis1, stop // layout.naxis1)
+            self._bytes[wanted] = np.frombuffer(data, np.uint8).reshape(-1, layout.naxis1)
+            self._known[wanted] = True
+        in_one_piece = rows[-1] - rows[0] == len(rows) - 1
+        data = self._bytes[rows[0]:rows[-1] + 1] if in_one_piece else self._bytes[rows]
+        table = TileTable.from_bytes(layout, data, rows, available=self._source.nbytes)
+        return table, len(ranges), sum(stop - start for start, stop in ranges)
+
+
+class _TileCache:
+    """
+    Decoded tiles by table row, the least recently used given up first; safe on many threads.
+
+    Parameters
+    ----------
+    max_nbytes : int
+        Bytes to keep at most.
+    """
+
+    def __init__(self, max_nbytes: int):
+        self._max_nbytes, self._nbytes = max_nbytes, 0
+        self._tiles: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get_many(self, rows: list[int]) -> dict[int, np.ndarray]:
+        """Those of some tiles that are there."""
+        with self._lock:
+            found = {row: self._tiles[row] for row in rows if row in self._tiles}
+            for row in found:
+                self._tiles.move_to_end(row)
+            return found
+
+    def put_many(self, tiles: dict[int, np.ndarray]) -> None:
+        """Keep tiles; they become read-only."""
+        with self._lock:
+            for row, pixels in tiles.items():
+                pixels.flags.writeable = False
+                known = self._tiles.pop(row, None)
+                self._nbytes += pixels.nbytes - (known.nbytes if known is not None else 0)
+                self._tiles[row] = pixels
+            while self._nbytes > self._max_nbytes:
+                self._nbytes -= self._tiles.popitem(last=False)[1].nbytes
 
 
 def section(source, header: Mapping, index=..., *, out: np.ndarray | None = None, threads: int | None = None,
             engine: str | None = None, on_error: str = "raise", max_nbytes: int | None = None) -> np.ndarray:
     """
-    Read part of a compressed image once: `TileReader.read` without a cache.
+    Read part of a compressed image once.
 
-    See `TileReader` for the parameters and errors.
+    Parameters
+    ----------
+    source : ByteSource
+        The data unit of the HDU (main table and heap).
+    header : mapping
+        Keyword to value, of the header of the compressed table.
+    index, out, threads, engine, on_error, max_nbytes
+        As of `TileReader` and its method `read`.
+
+    Returns
+    -------
+    ndarray or numpy scalar
+        The pixels.
+
+    Raises
+    ------
+    HeaderError, UnsupportedError, CorruptTileError, TruncatedTileError, IndexError
+        As there.
     """
-    raise NotImplementedError
+    reader = TileReader(source, header, threads=threads, engine=engine, on_error=on_error, max_nbytes=max_nbytes, cache_bytes=0)
+    return reader.read(index, out=out)
+
+
+def max_nbytes_allowed(max_nbytes: int | None = None) -> int:
+    """
+    Largest allocation that a read may make.
+
+    Parameters
+    ----------
+    max_nbytes : int, optional
+        What the caller says.
+
+    Returns
+    -------
+    int
+        That, else ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory of this machine.
+
+    Raises
+    ------
+    ValueError
+        If the variable is not a positive integer.
+    """
+    if max_nbytes is not None:
+        return max_nbytes
+    wish = os.environ.get(MAX_NBYTES_VARIABLE)
+    if wish:
+        if not wish.isdecimal() or int(wish) < 1:
+            raise ValueError(f"{MAX_NBYTES_VARIABLE} is {wish!r}, expected a positive integer")
+        return int(wish)
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def _checked_on_error(on_error: str) -> str:
+    if on_error not in ON_ERROR:
+        raise ValueError(f"on_error is {on_error!r}, expected one of {', '.join(ON_ERROR)}")
+    return on_error
+
+
+def _checked_out(out, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The array behind `out=`, if it can take the result."""
+    array = np.asarray(out)
+    if array.shape != shape:
+        raise ValueError(f"out has the shape {array.shape}, the result {shape}")
+    if array.dtype.newbyteorder("=") != dtype:
+        raise TypeError(f"out has the type {array.dtype.str}, the result {dtype.str}")
+    if not array.flags.writeable:
+        raise ValueError("out is read-only")
+    return array

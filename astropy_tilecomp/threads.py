@@ -2,44 +2,167 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["SMALL_JOB", "pool_size", "run", "thread_count"]
 
-#: Jobs of fewer pixels than this run in the thread that asks.
 SMALL_JOB = 65536
+"""Jobs of fewer pixels than this run in the thread that asks."""
+
+VARIABLE = "ASTROPY_TILECOMP_THREADS"
+
+_pool: ThreadPoolExecutor | None = None
+_pool_lock = threading.Lock()
+_thread = threading.local()
 
 
 def pool_size() -> int:
     """
-    Threads that work at once at most: ASTROPY_TILECOMP_THREADS, else the cores this process may use.
+    Threads that work at once at most.
+
+    Returns
+    -------
+    int
+        ASTROPY_TILECOMP_THREADS, else the number of cores that this process may use.
 
     Raises
     ------
     ValueError
         If the variable is not a positive integer.
     """
-    raise NotImplementedError
+    wish = os.environ.get(VARIABLE)
+    if wish:
+        if not wish.isdecimal() or int(wish) < 1:
+            raise ValueError(f"{VARIABLE} is {wish!r}, expected a positive integer")
+        return int(wish)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def thread_count(threads: int | None, n_pixels: int) -> int:
     """
-    Threads that a job of `n_pixels` gets, of the `threads` its caller allows (None: all of them).
+    Threads that a job gets.
 
-    One for a small job, in a thread of the pool, and under dask, whose workers are threads enough.
+    Parameters
+    ----------
+    threads : int or None
+        Threads that the caller allows; None: as many as there are.
+    n_pixels : int
+        Pixels to decode or encode.
+
+    Returns
+    -------
+    int
+        One for a small job, in a thread of the pool, and in a worker of dask, which has threads enough; else `threads`,
+        but not more than the pool has.
+
+    Raises
+    ------
+    ValueError
+        If `threads` is less than 1.
     """
-    raise NotImplementedError
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads is {threads}, expected 1 or more")
+    if threads == 1 or n_pixels < SMALL_JOB or _in_pool() or _in_dask_worker():
+        return 1
+    return pool_size() if threads is None else min(threads, pool_size())
 
 
-def run(work: Callable[[object], None], items: Iterable[object], threads: int) -> None:
+def run(work: Callable, items: Iterable, threads: int) -> None:
     """
-    Call ``work(item)`` for every item, on `threads` threads of which the caller's is one.
+    Do some work on every item, the caller helping.
 
-    Items are taken in order. The caller does not wait for a busy pool: whatever no other thread has begun, it does itself.
+    Parameters
+    ----------
+    work : callable
+        Called as ``work(item)``.
+    items : iterable
+        Begun in this order.
+    threads : int
+        How many threads, the caller's among them; 1 needs no pool.
 
     Raises
     ------
     Exception
-        The first that `work` raised; no further item is begun after it.
+        The first that `work` raised; no item is begun after it.
+
+    Notes
+    -----
+    Nobody waits for a busy pool: what no other thread has begun, the caller does itself.
     """
-    raise NotImplementedError
+    if threads == 1:
+        for item in items:
+            work(item)
+        return
+    queue = deque(items)
+    failures: list[BaseException] = []
+
+    def drain():
+        while True:
+            try:
+                item = queue.popleft()
+            except IndexError:
+                return
+            try:
+                work(item)
+            except BaseException as failure:
+                failures.append(failure)
+                queue.clear()
+
+    helpers = [future for _ in range(min(threads, len(queue)) - 1) if (future := _submit(drain)) is not None]
+    drain()
+    for helper in helpers:
+        if not helper.cancel():
+            helper.result()
+    if failures:
+        raise failures[0]
+
+
+def _submit(task: Callable):
+    """Give a task to the pool; None where it takes no more because the interpreter is going down."""
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(pool_size(), "astropy_tilecomp", initializer=_mark_thread)
+    try:
+        return _pool.submit(task)
+    except RuntimeError:
+        return None
+
+
+def _mark_thread() -> None:
+    _thread.in_pool = True
+
+
+def _in_pool() -> bool:
+    return getattr(_thread, "in_pool", False)
+
+
+def _in_dask_worker() -> bool:
+    """Whether this thread belongs to dask's scheduler of threads, or to a worker of dask.distributed."""
+    current = threading.current_thread()
+    if current.name.startswith("Dask-"):
+        return True
+    scheduler = sys.modules.get("dask.threaded")
+    if scheduler is None:
+        return False
+    pools = [getattr(scheduler, "default_pool", None)]
+    for made_for_thread in list(getattr(scheduler, "pools", {}).values()):
+        pools += list(made_for_thread.values())
+    return any(current in getattr(pool, "_threads", ()) for pool in pools)
+
+
+def _forget_pool() -> None:
+    """In a forked child no thread of the pool exists."""
+    global _pool, _pool_lock, _thread
+    _pool, _pool_lock, _thread = None, threading.Lock(), threading.local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

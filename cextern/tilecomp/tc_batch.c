@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tc_cfitsio.h"
 #include "tc_gzip.h"
 #include "tc_hcompress.h"
 #include "tc_plio.h"
@@ -194,7 +195,7 @@ static void describe(const tc_batch *batch, tc_job *job)
 {
     const tc_image *const image = &batch->image;
     const size_t j = job->number;
-    const bool has_zblank = batch->zblank && batch->has_zblank[j];
+    const bool has_zblank = batch->zblank != NULL;
 
     job->quantum = (tc_quantum){.method = image->dither, .zdither0 = image->zdither0, .row = (uint64_t)batch->row[j]};
     if (batch->zscale) {
@@ -283,42 +284,64 @@ static tc_type integer_of_width(size_t width)
     return width == 1 ? TC_U8 : width == 2 ? TC_I16 : width == 4 ? TC_I32 : TC_I64;
 }
 
+static bool by_cfitsio(const tc_worker *worker) { return worker->batch->image.engine == TC_ENGINE_CFITSIO; }
+
 static tc_status decode_rice(tc_worker *worker, const tc_job *job, tc_decoded *got)
 {
     const tc_image *const image = &worker->batch->image;
+    const uint8_t *const src = job->src;
+    const size_t len = job->src_len, n = job->needed;
+    const uint32_t block = image->blocksize;
+    size_t *const used = &got->used, *const done = &got->done;
+    void *dst;
+
     got->from = integer_of_width(image->bytepix);
-    got->pixels = target(worker->batch, job, got->from, worker->pixels);
-    tc_rice_stream stream = {job->src, job->src_len, got->pixels, job->needed, 0, 0, TC_OK};
-    TC_TRY(tc_rice_decode_streams(&stream, 1, image->bytepix, image->blocksize));
-    got->done = stream.done;
-    got->used = stream.used;
-    return stream.status;
+    got->pixels = dst = target(worker->batch, job, got->from, worker->pixels);
+    if (by_cfitsio(worker)) {
+        if (image->bytepix == 1) return tc_cfitsio_rice_decode_u8(src, len, block, dst, n, used, done);
+        if (image->bytepix == 2) return tc_cfitsio_rice_decode_i16(src, len, block, dst, n, used, done);
+        return tc_cfitsio_rice_decode_i32(src, len, block, dst, n, used, done);
+    }
+    if (image->bytepix == 1) return tc_rice_decode_u8(src, len, block, dst, n, used, done);
+    if (image->bytepix == 2) return tc_rice_decode_i16(src, len, block, dst, n, used, done);
+    return tc_rice_decode_i32(src, len, block, dst, n, used, done);
 }
 
 static tc_status decode_plio(tc_worker *worker, const tc_job *job, tc_decoded *got)
 {
     const tc_image *const image = &worker->batch->image;
     const int32_t offset = image->plio_offset ? 32768 : 0;
-    const tc_type stored = image->is_mask ? TC_U8 : image->stored;
+    const uint8_t *const src = job->src;
+    const size_t len = job->src_len, n = job->needed;
+    size_t *const used = &got->used, *const done = &got->done;
+    void *dst;
 
-    got->from = stored == TC_U8 || stored == TC_I16 ? stored : TC_I32;
-    got->pixels = target(worker->batch, job, got->from, worker->pixels);
-    if (got->from == TC_U8)
-        return tc_plio_decode_u8(job->src, job->src_len, offset, got->pixels, job->needed, &got->used, &got->done);
-    if (got->from == TC_I16)
-        return tc_plio_decode_i16(job->src, job->src_len, offset, got->pixels, job->needed, &got->used, &got->done);
-    return tc_plio_decode_i32(job->src, job->src_len, offset, got->pixels, job->needed, &got->used, &got->done);
+    got->from = image->stored == TC_U8 || image->stored == TC_I16 ? image->stored : TC_I32;
+    got->pixels = dst = target(worker->batch, job, got->from, worker->pixels);
+    if (by_cfitsio(worker)) {
+        if (got->from == TC_U8) return tc_cfitsio_plio_decode_u8(src, len, offset, dst, n, used, done);
+        if (got->from == TC_I16) return tc_cfitsio_plio_decode_i16(src, len, offset, dst, n, used, done);
+        return tc_cfitsio_plio_decode_i32(src, len, offset, dst, n, used, done);
+    }
+    if (got->from == TC_U8) return tc_plio_decode_u8(src, len, offset, dst, n, used, done);
+    if (got->from == TC_I16) return tc_plio_decode_i16(src, len, offset, dst, n, used, done);
+    return tc_plio_decode_i32(src, len, offset, dst, n, used, done);
 }
 
 static tc_status decode_hcompress(tc_worker *worker, const tc_job *job, tc_decoded *got)
 {
     const tc_image *const image = &worker->batch->image;
     const int bits = image->stored == TC_U8 ? 8 : image->stored == TC_I16 ? 16 : 32;
+    const size_t nx = job->nx, ny = job->n / job->nx;
 
     got->from = TC_I32;
     got->pixels = target(worker->batch, job, TC_I32, worker->pixels);
-    TC_TRY(tc_hcompress_decode_i32(job->src, job->src_len, job->nx, job->n / job->nx, bits, image->smooth, got->pixels,
-                                   worker->working, &got->used));
+    if (by_cfitsio(worker))
+        TC_TRY(tc_cfitsio_hcompress_decode_i32(job->src, job->src_len, nx, ny, bits, image->smooth, got->pixels,
+                                               worker->working, &got->used));
+    else
+        TC_TRY(tc_hcompress_decode_i32(job->src, job->src_len, nx, ny, bits, image->smooth, got->pixels,
+                                       worker->working, &got->used));
     got->done = job->n;
     return TC_OK;
 }

@@ -1,0 +1,81 @@
+"""CHECKSUM and DATASUM against a plain sum, the standard's rule and astropy."""
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from hypothesis import given
+from hypothesis import strategies as st
+
+from astropy_tilecomp.tiling.cards import format_card, join_cards, keyword_of, read_cards
+from astropy_tilecomp.tiling.checksum import add_words, encode_checksum, verify_checksums, with_checksums
+
+CARDS = [format_card("SIMPLE", True), format_card("BITPIX", 8), format_card("NAXIS", 1), format_card("NAXIS1", 2880)]
+
+
+@given(data=st.binary(max_size=200), total=st.integers(0, 2**32 - 1))
+def test_sum_is_ones_complement(data, total):
+    expected = total
+    padded = data + bytes(-len(data) % 4)
+    for at in range(0, len(padded), 4):
+        expected += int.from_bytes(padded[at:at + 4], "big")
+        expected = (expected & 0xFFFFFFFF) + (expected >> 32)
+    assert add_words(data, total) == expected
+
+
+@given(pieces=st.lists(st.binary(max_size=40), max_size=5))
+def test_sum_of_pieces(pieces):
+    pieces = [piece[:len(piece) // 4 * 4] for piece in pieces]
+    total = 0
+    for piece in pieces:
+        total = add_words(piece, total)
+    assert total == add_words(b"".join(pieces))
+
+
+def test_sum_of_many_large_words():
+    assert add_words(np.full(10**6, 255, np.uint8)) == 2**32 - 1
+
+
+@given(total=st.integers(0, 2**32 - 1))
+def test_encoded_sum_is_alphanumeric_and_undoes_the_sum(total):
+    text = encode_checksum(total)
+    assert len(text) == 16
+    assert text.isascii()
+    assert text.isalnum()
+    rotated = text[1:] + text[0]                            # the characters stand at 4 n + 3 in a card
+    change = add_words(bytes(ord(character) - 48 for character in rotated))
+    assert add_words(total.to_bytes(4, "big"), change) in (0, 2**32 - 1)
+
+
+def test_known_value():
+    assert encode_checksum(868229149) == "hcHjjc9ghcEghc9g"
+
+
+@pytest.mark.parametrize("data", [bytes(2880), bytes(range(256)) * 11 + bytes(64)], ids=["zeros", "bytes"])
+def test_hdu_with_checksums_is_right_for_astropy(data):
+    cards = with_checksums(CARDS, add_words(data), ("of the HDU", "of the data"))
+    header = join_cards(cards)
+    assert verify_checksums(header, add_words(data)) == (True, True)
+    assert read_cards(header)["DATASUM"] == str(add_words(data))
+    with fits.HDUList.fromstring(header + data, checksum=True) as hdul:
+        assert hdul[0].verify_checksum() == 1
+        assert hdul[0].verify_datasum() == 1
+
+
+def test_cards_are_replaced_where_they_stand():
+    cards = [*CARDS[:2], format_card("DATASUM", "7"), format_card("CHECKSUM", "x"), *CARDS[2:]]
+    assert list(map(keyword_of, with_checksums(cards, 5))) == list(map(keyword_of, cards))
+
+
+def test_every_changed_byte_is_seen():
+    data = bytes(range(256)) * 11 + bytes(64)
+    header = join_cards(with_checksums(CARDS, add_words(data)))
+    for at in (0, 100, 2879):
+        wrong = bytearray(data)
+        wrong[at] ^= 1
+        assert verify_checksums(header, add_words(wrong)) == (False, False)
+    edited = header.replace(b"BITPIX", b"BITPIY")
+    assert verify_checksums(edited, add_words(data)) == (False, True)
+
+
+def test_missing_checksums_are_not_wrong():
+    assert verify_checksums(join_cards(CARDS), 5) == (None, None)

@@ -109,7 +109,7 @@ def destination(out, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         raw = array.reshape(-1)
         _require_shared(raw, array)
         array = raw.view(dtype)
-    if not np.can_cast(dtype, array.dtype, "safe"):
+    if array.dtype.kind not in "iuf" or not np.can_cast(dtype, array.dtype, "safe"):
         raise TypeError(f"out has the type {array.dtype.str}, which cannot hold {dtype.str}")
     if array.shape == shape:
         return array

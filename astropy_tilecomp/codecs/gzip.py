@@ -105,10 +105,8 @@ class Gzip2(Gzip1):
             require_integer(self.itemsize, "itemsize", (1, 2, 4, 8))
         if self.dtype is None and self.itemsize is None:
             raise ValueError("GZIP_2 needs to know the bytes of a pixel: give dtype or itemsize")
-        if self.dtype is not None:
-            if self.itemsize not in (None, self.dtype.itemsize):
-                raise ValueError(f"itemsize is {self.itemsize}, dtype {self.dtype.str}")
-            self._set("itemsize", self.dtype.itemsize)
+        if self.dtype is not None and self.itemsize not in (None, self.dtype.itemsize):
+            raise ValueError(f"itemsize is {self.itemsize}, dtype {self.dtype.str}")
 
     def _to_native(self, content, width):
         plain = self.dtype is None

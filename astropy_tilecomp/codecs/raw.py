@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class BigEndianCodec(TileCodec):
 
     def _decode_pixels(self, source, pixels, shape, n):
         used = 0
-        for tile in pixels.reshape(n, -1):
+        for tile in pixels.reshape(n, prod(shape)):
             used += self._decode_tile(source[used:], tile)
         return used
 

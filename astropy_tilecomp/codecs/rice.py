@@ -75,11 +75,10 @@ class Rice1(TileCodec):
 
 
 def set_tilesize(codec):
-    """Let a codec know the shape of its tiles by their size, or the size by their shape."""
-    if codec.tilesize is not None:
-        if codec.tile_shape is None:
-            codec._set("tile_shape", (codec.tilesize,))
-        elif prod(codec.tile_shape) != codec.tilesize:
-            raise ValueError(f"tilesize is {codec.tilesize}, tile_shape {codec.tile_shape}")
-    elif codec.tile_shape is not None:
-        codec._set("tilesize", prod(codec.tile_shape))
+    """Let a codec know the shape of its tiles by their size."""
+    if codec.tilesize is None:
+        return
+    if codec.tile_shape is None:
+        codec._set("tile_shape", (codec.tilesize,))
+    elif prod(codec.tile_shape) != codec.tilesize:
+        raise ValueError(f"tilesize is {codec.tilesize}, tile_shape {codec.tile_shape}")

@@ -121,12 +121,11 @@ static bool lawful(const tc_quantize_request *request, size_t nx, size_t ny)
         tc_noise found;                                                                                                \
                                                                                                                        \
         if (!lawful(request, nx, ny)) return TC_BAD_PARAM;                                                             \
-        if (nx * ny == 1) return TC_REFUSED;                                                                           \
         found = request->q < 0 ? tc_noise_range_##NAME(src, nx * ny) : tc_noise_##NAME(src, nx, ny, scratch);          \
-        if (found.has_infinite) return TC_REFUSED;                                                                     \
-        if (found.n_valid == 0 && request->q >= 0) found.max = 1;                                                      \
         *quantum = (tc_quantum){.method = request->method, .zdither0 = request->zdither0, .row = row,                  \
                                 .has_zblank = found.n_valid < nx * ny, .zblank = request->zblank};                     \
+        if (found.has_infinite || nx * ny == 1) return TC_REFUSED;                                                     \
+        if (found.n_valid == 0 && request->q >= 0) found.max = 1;                                                      \
         TC_TRY(choose_quantum(request, &found, (PIXEL)found.max - (PIXEL)found.min,                                    \
                               (PIXEL)found.min + (PIXEL)found.max, quantum));                                          \
         integers_##NAME(src, nx * ny, request->zblank, quantum, dst);                                                  \

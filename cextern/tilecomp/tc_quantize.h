@@ -42,7 +42,7 @@ typedef struct {
 } tc_quantize_request;
 
 /* dst[i] = integer of src[i] for the nx * ny pixels of a tile (nx: fastest axis), with the step, zero and null that were
- * chosen in `*quantum` (has_zblank: whether the tile has undefined pixels).
+ * chosen in `*quantum` (has_zblank: whether the tile has undefined pixels, also where it is refused).
  * TC_REFUSED: the tile must be kept lossless (no noise, too large a range, infinite pixels, a single pixel);
  * TC_BAD_PARAM: q is not finite, zblank is neither of the two, or the tile has over 2^31 - 1 pixels.
  * `scratch`: tc_quantize_scratch() bytes, 64-byte aligned. */

@@ -14,7 +14,7 @@ import numpy as np
 
 from .grid import TileGrid
 
-__all__ = ["AxisSelection", "Selection", "TileSelection", "select"]
+__all__ = ["AxisSelection", "Selection", "TileSelection", "select", "select_outer"]
 
 
 class TileSelection(NamedTuple):
@@ -182,6 +182,45 @@ def select(grid: TileGrid, index) -> Selection:
     for out, axis in enumerate(order):
         out_axes[axis] = out
     return Selection(grid, axes, tuple(out_axes), tuple(axes[axis].length for axis in order))
+
+
+def select_outer(grid: TileGrid, positions) -> Selection:
+    """
+    Find the tiles that an outer product of index arrays touches.
+
+    Parameters
+    ----------
+    grid : TileGrid
+        The tiling of the image.
+    positions : sequence of 1-D integer arrays or boolean masks
+        One for each axis; the result holds every combination, as with ``numpy.ix_``.
+
+    Returns
+    -------
+    Selection
+        Its shape is that of the lengths of the arrays.
+
+    Raises
+    ------
+    IndexError
+        If an entry lies outside of the image, or there are not as many arrays as axes.
+    """
+    if len(positions) != grid.ndim:
+        raise IndexError(f"{len(positions)} index arrays for an image of {grid.ndim} axes")
+    axes = tuple(
+        _select_positions(_positions(which, number, size), size, tile)
+        for number, (which, size, tile) in enumerate(zip(positions, grid.image_shape, grid.tile_shape))
+    )
+    return Selection(grid, axes, tuple(range(grid.ndim)), tuple(axis.length for axis in axes))
+
+
+def _select_positions(positions: np.ndarray, size: int, tile: int) -> AxisSelection:
+    """Resolve an index array, as a slice where its entries lie at equal distances upwards."""
+    steps = np.diff(positions)
+    step = int(steps[0]) if len(steps) else 1
+    if len(positions) and step > 0 and (steps == step).all():
+        return _select_slice(slice(int(positions[0]), int(positions[-1]) + 1, step), size, tile)
+    return _select_array(positions, size, tile)
 
 
 def _per_axis(index, ndim: int) -> list:

@@ -1,0 +1,324 @@
+"""
+References to compressed images in place: one for each HDU, in the form that fsspec, zarr, kerchunk and others read.
+
+A file is only looked at, its headers alone; nothing is copied or rewritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import HeaderError, UnsupportedError
+from ..files import FoundHDU, find_image, walk
+from ..keywords import COMPRESSION_KEYWORDS, IMAGE_NAME_OF, INDEXED_COMPRESSION_KEYWORDS, INDEXED_TABLE_KEYWORDS, TABLE_NAME_OF
+from ..remote import has_secret
+from ..sources import InflatedSource, as_source
+from ..tiling.params import CompressionParams
+from .extras import extra
+from .hdu_chunk import codec_document, data_nbytes
+
+__all__ = ["ImageReference", "references", "scan"]
+
+HINT_TABLE_NBYTES = 16_000
+"""A table of fewer bytes is read together with the header."""
+
+SCAN_THREADS = 32
+
+
+@dataclass(frozen=True)
+class ImageReference:
+    """
+    One compressed image of a file: where its HDU lies, and what a zarr array needs to know of it.
+
+    Attributes
+    ----------
+    url : str
+        The file.
+    start, nbytes : int
+        First byte of the header, and bytes up to the end of the HDU.
+    hint : int
+        Bytes that are worth reading first: the header, and a small table.
+    number : int
+        HDU, 0 for the primary one.
+    name : str
+        EXTNAME, empty if there is none.
+    version : int
+        EXTVER.
+    shape, tile_shape : tuple of int
+        C order.
+    dtype : numpy.dtype
+        Type of the pixels, native byte order.
+    attributes : dict
+        The keywords of the image's header.
+    """
+
+    url: str
+    start: int
+    nbytes: int
+    hint: int
+    number: int
+    name: str
+    version: int
+    shape: tuple[int, ...]
+    tile_shape: tuple[int, ...]
+    dtype: np.dtype
+    attributes: dict
+
+
+def scan(url, hdu=None, *, storage_options: dict | None = None, scaled: bool = True) -> list[ImageReference]:
+    """
+    Find the compressed images of one file.
+
+    Parameters
+    ----------
+    url : str or path-like
+        A local path or a URL that fsspec opens, without a credential in it.
+    hdu : int, str or (str, int), optional
+        One image; by default all of them.
+    storage_options : dict, optional
+        What fsspec needs to open the URL.
+    scaled : bool
+        Whether the type is that of the pixels after BSCALE, BZERO and BLANK.
+
+    Returns
+    -------
+    list of ImageReference
+        In the order of the file.
+
+    Raises
+    ------
+    HeaderError
+        If there is no such image, its header breaks the format, or the file ends before the HDU does.
+    UnsupportedError
+        If the file is compressed as a whole: no range of its bytes holds an HDU.
+    ValueError
+        If the URL holds a credential, which would enter the references.
+    """
+    url = _stored_url(url)
+    with as_source(url, storage_options) as source:
+        if isinstance(source, InflatedSource):
+            raise UnsupportedError(
+                f"{source.name} is compressed as a whole, so no byte range of it is an HDU; read it with astropy_tilecomp.open"
+            )
+        if hdu is not None:
+            return [_reference(url, source, find_image(source, hdu), scaled)]
+        images = [_reference(url, source, found, scaled) for found in walk(source) if found.is_compressed_image]
+        if not images:
+            raise HeaderError(f"{source.name}: no compressed image found")
+        return images
+
+
+def _stored_url(url) -> str:
+    """The URL as references keep it; a local path becomes absolute."""
+    url = os.fspath(url)
+    if "://" not in url and "::" not in url:
+        return os.path.abspath(os.path.expanduser(url))
+    if has_secret(url):
+        raise ValueError("the URL holds a credential, which would stand in the references; give it in storage_options")
+    return url
+
+
+def _reference(url: str, source, found: FoundHDU, scaled: bool) -> ImageReference:
+    params = CompressionParams.from_header(found.header)
+    stop = found.data_offset + data_nbytes(found.header)
+    if stop > source.nbytes:
+        raise HeaderError(f"{source.name}: HDU {found.number} reaches to byte {stop}, the file has {source.nbytes}")
+    table_nbytes = found.header["NAXIS1"] * found.header["NAXIS2"]
+    hint = found.header.nbytes + (table_nbytes if table_nbytes < HINT_TABLE_NBYTES else 0)
+    return ImageReference(
+        url=url, start=found.header_offset, nbytes=min(found.end, source.nbytes) - found.header_offset, hint=hint,
+        number=found.number, name=str(found.header.get("EXTNAME", "")).strip(), version=found.version,
+        shape=params.image_shape, tile_shape=params.tile_shape,
+        dtype=params.result_dtype if scaled else params.dtype,
+        attributes=_attributes(found.header, scaled),
+    )
+
+
+def _attributes(header, scaled: bool) -> dict:
+    """The keywords that describe the image; those of the table and of the compression are left out."""
+    dropped = {*COMPRESSION_KEYWORDS, *IMAGE_NAME_OF, *TABLE_NAME_OF, "TFIELDS", "THEAP"}
+    if scaled:
+        dropped |= {"BSCALE", "BZERO", "BLANK"}
+    indexed = INDEXED_COMPRESSION_KEYWORDS | INDEXED_TABLE_KEYWORDS | {"NAXIS"}
+    return {
+        keyword: header[keyword]
+        for keyword in header
+        if keyword not in dropped and not (keyword[-1:].isdecimal() and keyword.rstrip("0123456789") in indexed)
+    }
+
+
+def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: bool = True, stack_dimension: str = "file",
+               client=None, progress: bool = False) -> dict:
+    """
+    Make zarr v3 references to compressed images, one for each HDU.
+
+    Parameters
+    ----------
+    urls : str, path-like, or iterable of them
+        One file, or many that become one array with a first axis of their number.
+    hdu : int, str or (str, int), optional
+        One image, which becomes an array at the root; by default all images of a file, which become the arrays of a
+        group, called by their EXTNAME.
+    storage_options : dict, optional
+        What fsspec needs to open the files; it does not enter the references.
+    scaled : bool
+        Whether BSCALE, BZERO and BLANK are applied when the arrays are read.
+    stack_dimension : str
+        Name of the axis along which files are stacked.
+    client : dask.distributed.Client, optional
+        Scan the files on a cluster; by default in threads.
+    progress : bool
+        Show a progress bar while files are scanned.
+
+    Returns
+    -------
+    dict
+        ``{"version": 1, "refs": {...}}``, ready for `json.dump` and for fsspec's file system ``reference://``.
+
+    Raises
+    ------
+    HeaderError
+        As `scan`; also if the images of a stack differ in shape or name.
+    UnsupportedError
+        For a file that is compressed as a whole.
+
+    Notes
+    -----
+    Reading needs zarr and this package installed, and no import of it: the codec ``astropy_tilecomp.hdu`` is found by its
+    entry point.  In a stack, numpy's common type of all files is used, and attributes are those that all files share.
+    """
+    single = isinstance(urls, (str, os.PathLike))
+    files = [urls] if single else list(urls)
+    if not files:
+        raise ValueError("no files to refer to")
+    scanned = _scan_all(files, hdu, storage_options, scaled, client, progress)
+    stacks = [_same_images(images, files) for images in zip(*_aligned(scanned, files))]
+    refs: dict[str, str | list] = {}
+    if hdu is not None:
+        refs.update(_array(stacks[0], "", single, scaled, stack_dimension, ""))
+    else:
+        refs["zarr.json"] = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}})
+        names = array_names([stack[0] for stack in stacks])
+        clash = len({stack[0].shape for stack in stacks}) > 1
+        for name, stack in zip(names, stacks):
+            refs.update(_array(stack, f"{name}/", single, scaled, stack_dimension, f"{name}_" if clash else ""))
+    return {"version": 1, "refs": refs}
+
+
+def _scan_all(files, hdu, storage_options, scaled, client, progress) -> list[list[ImageReference]]:
+    """Scan files side by side; results in the order of the files."""
+
+    def one(url):
+        return scan(url, hdu, storage_options=storage_options, scaled=scaled)
+
+    if client is not None:
+        futures = client.map(_scan_remotely, files, hdu=hdu, storage_options=storage_options, scaled=scaled)
+        return [future.result() for future in _shown(futures, len(files), progress)]
+    if len(files) == 1:
+        return [one(files[0])]
+    with ThreadPoolExecutor(min(SCAN_THREADS, len(files))) as pool:
+        return list(_shown(pool.map(one, files), len(files), progress))
+
+
+def _scan_remotely(url, hdu, storage_options, scaled):
+    return scan(url, hdu, storage_options=storage_options, scaled=scaled)
+
+
+def _shown(results: Iterable, total: int, progress: bool) -> Iterable:
+    """The results one by one, with a bar on standard error if wanted."""
+    if not progress:
+        yield from results
+        return
+    with extra("cli"):
+        from rich.console import Console
+        from rich.progress import track
+    yield from track(results, "scanning", total=total, console=Console(stderr=True))
+
+
+def _aligned(scanned: list[list[ImageReference]], files) -> list[list[ImageReference]]:
+    """Check that every file of a stack has the same number of images."""
+    for images, url in zip(scanned, files):
+        if len(images) != len(scanned[0]):
+            raise HeaderError(f"{url} has {len(images)} compressed images, {files[0]} has {len(scanned[0])}; name one by hdu=")
+    return scanned
+
+
+def _same_images(images: tuple[ImageReference, ...], files) -> tuple[ImageReference, ...]:
+    """Check that images can be stacked."""
+    first = images[0]
+    for image in images:
+        if image.shape != first.shape:
+            raise HeaderError(
+                f"{image.url}: HDU {image.number} has shape {image.shape}, which does not stack with the {first.shape} of {first.url}"
+            )
+    return images
+
+
+def array_names(images: list[ImageReference]) -> list[str]:
+    """
+    Names of the arrays of a group.
+
+    EXTNAME, else ``hdu<N>``; where that is repeated ``_<EXTVER>`` follows, and where that is repeated too ``_hdu<N>``.
+    """
+    names = [_as_key(image.name) or f"hdu{image.number}" for image in images]
+    for suffix in (lambda image: f"_{image.version}", lambda image: f"_hdu{image.number}"):
+        count = Counter(names)
+        names = [name + suffix(image) if count[name] > 1 else name for name, image in zip(names, images)]
+    return names
+
+
+def _as_key(name: str) -> str:
+    """A name without what means something in the path of a zarr array."""
+    name = name.replace("/", "_")
+    return "_" + name[1:] if name.startswith(".") else name
+
+
+def _array(stack: tuple[ImageReference, ...], prefix: str, single: bool, scaled: bool, stack_dimension: str, axis_prefix: str):
+    """Metadata and references of one array."""
+    image = stack[0]
+    lead = () if single else (len(stack),)
+    dtype = np.result_type(*(each.dtype for each in stack))
+    tile_shape = image.tile_shape if all(each.tile_shape == image.tile_shape for each in stack) else None
+    dimensions = [axis_prefix + axis for axis in axis_names(len(image.shape))]
+    document = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [*lead, *image.shape],
+        "data_type": dtype.name,
+        "chunk_grid": {
+            "name": "regular",
+            "configuration": {"chunk_shape": [*(1 for _ in lead), *(max(length, 1) for length in image.shape)]},
+        },
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "codecs": [codec_document(tile_shape, image.hint, scaled)],
+        "fill_value": "NaN" if dtype.kind == "f" else 0,
+        "attributes": _shared_attributes(stack),
+        "dimension_names": dimensions if single else [stack_dimension, *dimensions],
+    }
+    yield f"{prefix}zarr.json", json.dumps(document)
+    if all(image.shape):
+        zeros = "/0" * len(image.shape)
+        for number, each in enumerate(stack):
+            yield f"{prefix}c{'' if single else f'/{number}'}{zeros}", [each.url, each.start, each.nbytes]
+
+
+def axis_names(ndim: int) -> list[str]:
+    """Names of the axes, C order: x is the fastest, then y and z, then axis4 and so on as FITS counts."""
+    names = ["x", "y", "z", *(f"axis{axis}" for axis in range(4, ndim + 1))][:ndim]
+    return names[::-1]
+
+
+def _shared_attributes(stack: tuple[ImageReference, ...]) -> dict:
+    first = stack[0].attributes
+    return {
+        keyword: value
+        for keyword, value in first.items()
+        if all(each.attributes.get(keyword) == value and type(each.attributes.get(keyword)) is type(value) for each in stack)
+    }

@@ -1,0 +1,84 @@
+"""What zarr asks of one chunk, a box, an outer product of arrays or single points, read through the steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import HeaderError, UnsupportedError
+from ..read import TileReader
+from ..tiling.selection import select_outer
+
+__all__ = ["read_chunk"]
+
+
+def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """
+    Read ``chunk[selection]``.
+
+    Parameters
+    ----------
+    reader : TileReader
+        The image in the chunk.
+    selection : tuple
+        As zarr's indexers give it: slices and integers, or an array for every axis, which broadcast against each other.
+    chunk_shape : tuple of int
+        Shape of the chunk: that of the image, after any number of axes of length 1.
+    dtype : numpy.dtype
+        Type of the array that the chunk belongs to, in any byte order.
+
+    Returns
+    -------
+    ndarray of `dtype`
+        Of the shape that numpy gives ``chunk[selection]``.
+
+    Raises
+    ------
+    HeaderError
+        If the image has another shape, or pixels that `dtype` cannot hold.
+    UnsupportedError
+        For arrays beside slices or integers, which zarr turns into arrays first.
+    """
+    n_lead = len(chunk_shape) - len(reader.shape)
+    if n_lead < 0 or tuple(chunk_shape) != (1,) * n_lead + tuple(reader.shape):
+        raise HeaderError(f"the image has shape {reader.shape}, the zarr array expects chunks of shape {tuple(chunk_shape)}")
+    if not np.can_cast(reader.result_dtype, dtype, "safe"):
+        raise HeaderError(f"the image has pixels of type {reader.result_dtype}, which the zarr array's {dtype} cannot hold")
+    is_array = [np.ndim(which) > 0 for which in selection]
+    if not any(is_array):
+        return _read_box(reader, selection, n_lead).astype(dtype, copy=False)
+    if not all(is_array) or len(selection) != len(chunk_shape):
+        raise UnsupportedError(f"a selection of {selection}: slices and integers, or an array for every axis, are read")
+    arrays = [np.asarray(which) for which in selection]
+    if all(array.ndim == len(arrays) and array.size == array.shape[axis] for axis, array in enumerate(arrays)):
+        pixels = _read_outer(reader, arrays, n_lead)
+    else:
+        pixels = _read_points(reader, arrays, n_lead)
+    return pixels.astype(dtype, copy=False)
+
+
+def _read_box(reader: TileReader, selection: tuple, n_lead: int) -> np.ndarray:
+    pixels = reader.read(selection[n_lead:])
+    return pixels[(np.newaxis,) * n_lead][selection[:n_lead]] if n_lead else pixels
+
+
+def _read_outer(reader: TileReader, arrays: list[np.ndarray], n_lead: int) -> np.ndarray:
+    """Every combination of one entry from each array."""
+    pixels = reader.read(select_outer(reader.grid, [array.ravel() for array in arrays[n_lead:]]))
+    shape = tuple(array.size for array in arrays)
+    return np.broadcast_to(pixels.reshape((1,) * n_lead + pixels.shape), shape)
+
+
+def _read_points(reader: TileReader, arrays: list[np.ndarray], n_lead: int) -> np.ndarray:
+    """One pixel for each entry of the broadcast arrays: tile by tile, the outer product of what its points need."""
+    points = np.broadcast_arrays(*arrays)
+    positions = np.stack([array.ravel() for array in points[n_lead:]])
+    pixels = np.empty(positions.shape[1], reader.result_dtype)
+    tiles = np.ravel_multi_index(
+        positions // np.reshape(reader.grid.tile_shape, (-1, 1)), reader.grid.grid_shape
+    ) if positions.size else np.zeros(0, np.int64)
+    order = np.argsort(tiles, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(tiles[order])) + 1):
+        if len(group):
+            needed, at = zip(*(np.unique(axis[group], return_inverse=True) for axis in positions))
+            pixels[group] = reader.read(select_outer(reader.grid, needed))[at]
+    return pixels.reshape(points[0].shape)

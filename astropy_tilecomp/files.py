@@ -13,7 +13,7 @@ from .read import TileReader
 from .sources import ByteSource, as_source
 from .tiling.cards import BLOCK_SIZE, HeaderCards, header_size, read_cards
 
-__all__ = ["FoundHDU", "find_image", "read_image", "read_section", "walk"]
+__all__ = ["FoundHDU", "find_image", "find_images", "read_image", "read_section", "walk"]
 
 FIRST_READ = 4 * BLOCK_SIZE
 MAX_HEADER_NBYTES = 64 << 20
@@ -148,6 +148,35 @@ def find_image(source: ByteSource, hdu: int | str | tuple[str, int] | None = Non
             return found
     what = "no compressed image" if hdu is None else f"no HDU {hdu!r}"
     raise HeaderError(f"{source.name}: {what} found")
+
+
+def find_images(source: ByteSource, hdu=None) -> list[FoundHDU]:
+    """
+    Find compressed images in a file.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The whole file.
+    hdu : int, str, (str, int) or list of them, optional
+        As for `find_image`; by default all compressed images.
+
+    Returns
+    -------
+    list of FoundHDU
+        In the order of the file, or of `hdu`.
+
+    Raises
+    ------
+    HeaderError
+        If there is none, or one that is asked for is missing or no compressed image.
+    """
+    if hdu is not None:
+        return [find_image(source, each) for each in (hdu if isinstance(hdu, list) else [hdu])]
+    found = [each for each in walk(source) if each.is_compressed_image]
+    if not found:
+        raise HeaderError(f"{source.name}: no compressed image found")
+    return found
 
 
 def _matches(found: FoundHDU, hdu) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from .errors import SourceError
 from .sources import ByteSource, FileSource, _check_unchanged
 
-__all__ = ["FsspecSource", "ObstoreSource", "RemoteSource", "source_in_store"]
+__all__ = ["FsspecSource", "ObstoreSource", "RemoteSource", "has_secret", "source_in_store"]
 
 HEAD_NBYTES = 10 * 2880
 REMOTE_GAP = 64 * 1024
@@ -101,7 +101,7 @@ class FsspecSource(RemoteSource):
         return self._fs.cat_ranges([self._path] * len(ranges), starts, stops, on_error="raise")
 
     def __reduce__(self):
-        if _has_secret(self._path):
+        if has_secret(self._path):
             raise TypeError(f"{self.name} cannot be pickled: its URL holds a credential")
         protocol = self._fs.protocol if isinstance(self._fs.protocol, str) else self._fs.protocol[0]
         if protocol in ("memory", "abstract") or hasattr(self._fs, "fo"):  # bound to this process or to another file
@@ -152,7 +152,7 @@ class ObstoreSource(RemoteSource):
     def __reduce__(self):
         config = getattr(self._store, "config", None) or {}
         url = getattr(self._store, "url", "")
-        if not set(config) <= _PUBLIC_STORE_OPTIONS or _has_secret(url) or _in_process(self._store):
+        if not set(config) <= _PUBLIC_STORE_OPTIONS or has_secret(url) or _in_process(self._store):
             return super().__reduce__()
         return _reopen_obstore, (self._store, self._path, self.nbytes, self._version)
 
@@ -210,7 +210,7 @@ def _public_url(url: str) -> str:
     return urlunsplit(shown)
 
 
-def _has_secret(url: str) -> bool:
+def has_secret(url: str) -> bool:
     """Whether a URL names a user, or a query parameter that may be a credential."""
     parts = urlsplit(url)
     names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
@@ -222,4 +222,4 @@ def _public_options(options: dict) -> dict:
     public = {key: value for key, value in options.items() if key in _PUBLIC_OPTIONS}
     if isinstance(public.get("client_kwargs"), dict):
         public["client_kwargs"] = _public_options(public["client_kwargs"])
-    return {key: value for key, value in public.items() if not (isinstance(value, str) and _has_secret(value))}
+    return {key: value for key, value in public.items() if not (isinstance(value, str) and has_secret(value))}

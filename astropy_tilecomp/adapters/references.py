@@ -16,15 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import HeaderError, UnsupportedError
-from ..files import FoundHDU, find_image, walk
+from ..files import FoundHDU, find_images
 from ..keywords import COMPRESSION_KEYWORDS, IMAGE_NAME_OF, INDEXED_COMPRESSION_KEYWORDS, INDEXED_TABLE_KEYWORDS, TABLE_NAME_OF
 from ..remote import has_secret
-from ..sources import InflatedSource, as_source
+from ..sources import ByteSource, InflatedSource, as_source
 from ..tiling.params import CompressionParams
 from .extras import extra
 from .hdu_chunk import codec_document, data_nbytes
 
-__all__ = ["ImageReference", "references", "scan"]
+__all__ = ["ImageReference", "axis_names", "describe", "document_of", "name_images", "references", "scan"]
 
 HINT_TABLE_NBYTES = 16_000
 """A table of fewer bytes is read together with the header."""
@@ -72,25 +72,28 @@ class ImageReference:
     attributes: dict
 
 
-def scan(url, hdu=None, *, storage_options: dict | None = None, scaled: bool = True) -> list[ImageReference]:
+def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = True,
+         stored_url: str | None = None) -> list[ImageReference]:
     """
     Find the compressed images of one file.
 
     Parameters
     ----------
-    url : str or path-like
-        A local path or a URL that fsspec opens, without a credential in it.
-    hdu : int, str or (str, int), optional
-        One image; by default all of them.
+    file : str, path-like, or (store, path)
+        A local path, a URL that fsspec opens, without a credential in it, or a file in a store.
+    hdu : int, str, (str, int) or list of them, optional
+        The images to take; by default all of them.
     storage_options : dict, optional
         What fsspec needs to open the URL.
     scaled : bool
         Whether the type is that of the pixels after BSCALE, BZERO and BLANK.
+    stored_url : str, optional
+        What references call the file; by default `file`, made absolute.
 
     Returns
     -------
     list of ImageReference
-        In the order of the file.
+        In the order of the file, or of `hdu`.
 
     Raises
     ------
@@ -101,21 +104,16 @@ def scan(url, hdu=None, *, storage_options: dict | None = None, scaled: bool = T
     ValueError
         If the URL holds a credential, which would enter the references.
     """
-    url = _stored_url(url)
-    with as_source(url, storage_options) as source:
+    url = _checked_url(file if stored_url is None else stored_url)
+    with as_source(url if stored_url is None else file, storage_options) as source:
         if isinstance(source, InflatedSource):
             raise UnsupportedError(
                 f"{source.name} is compressed as a whole, so no byte range of it is an HDU; read it with astropy_tilecomp.open"
             )
-        if hdu is not None:
-            return [_reference(url, source, find_image(source, hdu), scaled)]
-        images = [_reference(url, source, found, scaled) for found in walk(source) if found.is_compressed_image]
-        if not images:
-            raise HeaderError(f"{source.name}: no compressed image found")
-        return images
+        return [describe(url, source, each, scaled) for each in find_images(source, hdu)]
 
 
-def _stored_url(url) -> str:
+def _checked_url(url) -> str:
     """The URL as references keep it; a local path becomes absolute."""
     url = os.fspath(url)
     if "://" not in url and "::" not in url:
@@ -125,7 +123,30 @@ def _stored_url(url) -> str:
     return url
 
 
-def _reference(url: str, source, found: FoundHDU, scaled: bool) -> ImageReference:
+def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True) -> ImageReference:
+    """
+    Tell what an array of one compressed image needs to know.
+
+    Parameters
+    ----------
+    url : str
+        What references call the file.
+    source : ByteSource
+        The whole file.
+    found : FoundHDU
+        The HDU in it.
+    scaled : bool
+        Whether the type is that of the pixels after BSCALE, BZERO and BLANK.
+
+    Returns
+    -------
+    ImageReference
+
+    Raises
+    ------
+    HeaderError
+        If the header breaks the format, or the file ends before the HDU does.
+    """
     params = CompressionParams.from_header(found.header)
     stop = found.data_offset + data_nbytes(found.header)
     if stop > source.nbytes:
@@ -199,16 +220,13 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
     if not files:
         raise ValueError("no files to refer to")
     scanned = _scan_all(files, hdu, storage_options, scaled, client, progress)
-    stacks = [_same_images(images, files) for images in zip(*_aligned(scanned, files))]
-    refs: dict[str, str | list] = {}
-    if hdu is not None:
-        refs.update(_array(stacks[0], "", single, scaled, stack_dimension, ""))
-    else:
-        refs["zarr.json"] = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}})
-        names = array_names([stack[0] for stack in stacks])
-        clash = len({stack[0].shape for stack in stacks}) > 1
-        for name, stack in zip(names, stacks):
-            refs.update(_array(stack, f"{name}/", single, scaled, stack_dimension, f"{name}_" if clash else ""))
+    stacks = _stacks(scanned, files)
+    stack_dimension = None if single else stack_dimension
+    if hdu is not None and not isinstance(hdu, list):
+        return {"version": 1, "refs": dict(_array("", stacks[0], scaled, stack_dimension))}
+    refs: dict[str, str | list] = {"zarr.json": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}})}
+    for (name, _, axis_prefix), stack in zip(name_images([stack[0] for stack in stacks]), stacks):
+        refs.update(_array(f"{name}/", stack, scaled, stack_dimension, axis_prefix))
     return {"version": 1, "refs": refs}
 
 
@@ -242,36 +260,44 @@ def _shown(results: Iterable, total: int, progress: bool) -> Iterable:
     yield from track(results, "scanning", total=total, console=Console(stderr=True))
 
 
-def _aligned(scanned: list[list[ImageReference]], files) -> list[list[ImageReference]]:
-    """Check that every file of a stack has the same number of images."""
+def _stacks(scanned: list[list[ImageReference]], files) -> list[tuple[ImageReference, ...]]:
+    """The images of all files, image by image; those that become one array have one shape."""
     for images, url in zip(scanned, files):
         if len(images) != len(scanned[0]):
             raise HeaderError(f"{url} has {len(images)} compressed images, {files[0]} has {len(scanned[0])}; name one by hdu=")
-    return scanned
+    stacks = list(zip(*scanned))
+    for stack in stacks:
+        for image in stack:
+            if image.shape != stack[0].shape:
+                raise HeaderError(
+                    f"{image.url}: HDU {image.number} has shape {image.shape}, which does not stack with the"
+                    f" {stack[0].shape} of {stack[0].url}"
+                )
+    return stacks
 
 
-def _same_images(images: tuple[ImageReference, ...], files) -> tuple[ImageReference, ...]:
-    """Check that images can be stacked."""
-    first = images[0]
-    for image in images:
-        if image.shape != first.shape:
-            raise HeaderError(
-                f"{image.url}: HDU {image.number} has shape {image.shape}, which does not stack with the {first.shape} of {first.url}"
-            )
-    return images
-
-
-def array_names(images: list[ImageReference]) -> list[str]:
+def name_images(images: list[ImageReference]) -> list[tuple[str, ImageReference, str]]:
     """
     Names of the arrays of a group.
 
     EXTNAME, else ``hdu<N>``; where that is repeated ``_<EXTVER>`` follows, and where that is repeated too ``_hdu<N>``.
+
+    Parameters
+    ----------
+    images : list of ImageReference
+        The images of one file.
+
+    Returns
+    -------
+    list of (str, ImageReference, str)
+        Name, image, and what its axis names begin with: nothing if all images have one shape.
     """
     names = [_as_key(image.name) or f"hdu{image.number}" for image in images]
     for suffix in (lambda image: f"_{image.version}", lambda image: f"_hdu{image.number}"):
         count = Counter(names)
         names = [name + suffix(image) if count[name] > 1 else name for name, image in zip(names, images)]
-    return names
+    same_shape = len({image.shape for image in images}) == 1
+    return [(name, image, "" if same_shape else f"{name}_") for name, image in zip(names, images)]
 
 
 def _as_key(name: str) -> str:
@@ -280,33 +306,51 @@ def _as_key(name: str) -> str:
     return "_" + name[1:] if name.startswith(".") else name
 
 
-def _array(stack: tuple[ImageReference, ...], prefix: str, single: bool, scaled: bool, stack_dimension: str, axis_prefix: str):
+def _array(prefix: str, stack: tuple[ImageReference, ...], scaled: bool, stack_dimension: str | None, axis_prefix: str = ""):
     """Metadata and references of one array."""
+    document = document_of(stack, scaled=scaled, stack_dimension=stack_dimension, axis_prefix=axis_prefix)
+    yield f"{prefix}zarr.json", json.dumps(document)
+    shape = stack[0].shape
+    for number, image in enumerate(stack if all(shape) else ()):
+        place = [0] * len(shape) if stack_dimension is None else [number] + [0] * len(shape)
+        yield prefix + "/".join(["c", *map(str, place)]), [image.url, image.start, image.nbytes]
+
+
+def document_of(stack: tuple[ImageReference, ...], *, scaled: bool = True, stack_dimension: str | None = None,
+                axis_prefix: str = "") -> dict:
+    """
+    The zarr v3 metadata of an array whose chunks are whole HDUs.
+
+    Parameters
+    ----------
+    stack : tuple of ImageReference
+        Images of one shape.
+    scaled : bool
+        Whether BSCALE, BZERO and BLANK are applied when the array is read.
+    stack_dimension : str, optional
+        Name of the first axis, along which the images lie; by default there is one image and no such axis.
+    axis_prefix : str
+        What the names of the other axes begin with.
+    """
     image = stack[0]
-    lead = () if single else (len(stack),)
     dtype = np.result_type(*(each.dtype for each in stack))
     tile_shape = image.tile_shape if all(each.tile_shape == image.tile_shape for each in stack) else None
-    dimensions = [axis_prefix + axis for axis in axis_names(len(image.shape))]
-    document = {
+    chunk_shape = [max(length, 1) for length in image.shape]
+    shape, names = list(image.shape), [axis_prefix + axis for axis in axis_names(len(image.shape))]
+    if stack_dimension is not None:
+        chunk_shape, shape, names = [1, *chunk_shape], [len(stack), *shape], [stack_dimension, *names]
+    return {
         "zarr_format": 3,
         "node_type": "array",
-        "shape": [*lead, *image.shape],
+        "shape": shape,
         "data_type": dtype.name,
-        "chunk_grid": {
-            "name": "regular",
-            "configuration": {"chunk_shape": [*(1 for _ in lead), *(max(length, 1) for length in image.shape)]},
-        },
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk_shape}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
         "codecs": [codec_document(tile_shape, image.hint, scaled)],
         "fill_value": "NaN" if dtype.kind == "f" else 0,
         "attributes": _shared_attributes(stack),
-        "dimension_names": dimensions if single else [stack_dimension, *dimensions],
+        "dimension_names": names,
     }
-    yield f"{prefix}zarr.json", json.dumps(document)
-    if all(image.shape):
-        zeros = "/0" * len(image.shape)
-        for number, each in enumerate(stack):
-            yield f"{prefix}c{'' if single else f'/{number}'}{zeros}", [each.url, each.start, each.nbytes]
 
 
 def axis_names(ndim: int) -> list[str]:

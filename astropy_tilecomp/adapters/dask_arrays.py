@@ -1,0 +1,110 @@
+"""Compressed images as dask arrays whose chunks are whole tiles."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ..files import find_image
+from ..read import TileReader
+from ..sources import as_source
+from .extras import extra
+
+__all__ = ["CHUNK_NBYTES", "TileArray", "tile_chunks", "to_dask"]
+
+CHUNK_NBYTES = 32 << 20
+"""Bytes of a chunk, about, where the caller does not say."""
+
+
+def tile_chunks(shape, tile_shape, itemsize: int, chunk_nbytes: int = CHUNK_NBYTES) -> tuple[int, ...]:
+    """
+    Choose a chunk shape that is a multiple of the tile shape.
+
+    The tile is repeated along the last axis first, which keeps a chunk in one piece of the heap, until it has about as
+    many bytes as are wanted.
+
+    Parameters
+    ----------
+    shape, tile_shape : tuple of int
+        Of the image and of a tile, C order.
+    itemsize : int
+        Bytes of a pixel.
+    chunk_nbytes : int
+        Bytes of a chunk at most, unless a single tile has more.
+
+    Returns
+    -------
+    tuple of int
+        At least the tile, at most the image.
+    """
+    chunk = [max(1, min(tile, length)) for tile, length in zip(tile_shape, shape)]
+    for axis in reversed(range(len(chunk))):
+        fit = chunk_nbytes // max(1, prod(chunk) * itemsize)
+        chunk[axis] = max(chunk[axis], min(chunk[axis] * fit, max(1, shape[axis])))
+        if chunk[axis] < shape[axis]:
+            break
+    return tuple(chunk)
+
+
+class TileArray:
+    """
+    What dask slices: a `TileReader` or a section, with the attributes of an array of its pixels.
+
+    Parameters
+    ----------
+    reader : TileReader or TileSection
+        It pickles to other processes wherever its file does.
+    """
+
+    def __init__(self, reader):
+        self.reader = reader
+        self.shape, self.ndim, self.dtype = tuple(reader.shape), len(reader.shape), np.dtype(reader.result_dtype)
+
+    def __getitem__(self, index) -> np.ndarray:
+        return self.reader.read(index)
+
+
+def to_dask(file, hdu=None, *, chunks=None, chunk_nbytes: int = CHUNK_NBYTES, storage_options: dict | None = None, **options):
+    """
+    Make a dask array of a compressed image.
+
+    Parameters
+    ----------
+    file : path, URL, bytes or anything else that `as_source` takes
+        The FITS file, or a section of an open one (``hdu.section``).
+    hdu : int, str or (str, int), optional
+        By default the first compressed image.
+    chunks : optional
+        As dask takes it; by default whole tiles of `chunk_nbytes` together.
+    chunk_nbytes : int
+        Bytes of a chunk, about.
+    storage_options : dict, optional
+        What fsspec needs to open a URL.
+    **options
+        As of `TileReader`: engine, on_error, max_nbytes, scaled.
+
+    Returns
+    -------
+    dask.array.Array
+        It pickles to other processes and machines wherever `file` does.
+
+    Raises
+    ------
+    HeaderError
+        If there is no such image, or its header breaks the format.
+    """
+    with extra("dask"):
+        import dask.array as da
+
+    reader = file if hasattr(file, "result_dtype") else _open(file, hdu, storage_options, options)
+    array = TileArray(reader)
+    if chunks is None:
+        chunks = tile_chunks(array.shape, reader.chunks, array.dtype.itemsize, chunk_nbytes)
+    return da.from_array(array, chunks=chunks, meta=np.empty((0,) * array.ndim, array.dtype), name=False, asarray=False)
+
+
+def _open(file, hdu, storage_options, options) -> TileReader:
+    source = as_source(file, storage_options)
+    found = find_image(source, hdu)
+    return TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, **options)

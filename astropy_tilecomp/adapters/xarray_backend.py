@@ -1,0 +1,123 @@
+"""An xarray backend: `xarray.open_dataset("image.fits.fz")` gives the compressed images of a file, lazily."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..files import find_images
+from ..read import TileReader
+from ..sources import as_source
+from ..tiling.selection import select_outer
+from .dask_arrays import CHUNK_NBYTES, tile_chunks
+from .extras import extra
+from .references import axis_names, describe, name_images
+
+with extra("xarray"):
+    from xarray import Dataset, Variable
+    from xarray.backends import BackendArray, BackendEntrypoint
+    from xarray.core import indexing
+
+__all__ = ["TileBackend", "TileBackendArray"]
+
+
+class TileBackendArray(BackendArray):
+    """
+    A compressed image as xarray indexes it.
+
+    Parameters
+    ----------
+    reader : TileReader
+        The image.
+    """
+
+    def __init__(self, reader: TileReader):
+        self.reader, self.shape, self.dtype = reader, reader.shape, reader.result_dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read_outer)
+
+    def _read_outer(self, key: tuple) -> np.ndarray:
+        """Read an outer product of integers, slices and 1-D arrays."""
+        if not any(np.ndim(which) for which in key):
+            return self.reader.read(key)
+        whole = [np.arange(length)[which] for which, length in zip(key, self.shape)]
+        pixels = self.reader.read(select_outer(self.reader.grid, [np.atleast_1d(positions) for positions in whole]))
+        return pixels[tuple(0 if positions.ndim == 0 else slice(None) for positions in whole)]
+
+
+class TileBackend(BackendEntrypoint):
+    """
+    Engine ``astropy_tilecomp`` of `xarray.open_dataset`: every compressed image of a FITS file is a variable.
+
+    Notes
+    -----
+    Variables are called by EXTNAME, else ``hdu<N>``; their axes are x, y, z from the fastest on.  Header keywords, WCS with
+    them, are attributes.  ``chunks={}`` gives chunks of whole tiles.
+    """
+
+    description = "Open tile-compressed FITS images (.fits.fz)"
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "hdu", "scaled", "storage_options", "chunk_nbytes")
+
+    def open_dataset(self, filename_or_obj, *, drop_variables: str | Iterable[str] | None = None, hdu=None, scaled: bool = True,
+                     storage_options: dict | None = None, chunk_nbytes: int = CHUNK_NBYTES) -> Dataset:
+        """
+        Open a file.
+
+        Parameters
+        ----------
+        filename_or_obj : path, URL or file object
+            The FITS file.
+        drop_variables : str or iterable of str, optional
+            Variables to leave out.
+        hdu : int, str, (str, int) or list of them, optional
+            The images to take; by default all.
+        scaled : bool
+            Apply BSCALE, BZERO and BLANK.
+        storage_options : dict, optional
+            What fsspec needs to open a URL.
+        chunk_nbytes : int
+            Bytes of a preferred chunk, about.
+
+        Returns
+        -------
+        xarray.Dataset
+
+        Raises
+        ------
+        HeaderError
+            If there is no compressed image, or a header breaks the format.
+        """
+        dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+        source = as_source(filename_or_obj, storage_options)
+        try:
+            found = find_images(source, hdu)
+            named = name_images([describe(source.name, source, each, scaled) for each in found])
+            variables = {
+                name: _variable(source, each, image, axis_prefix, scaled, chunk_nbytes)
+                for each, (name, image, axis_prefix) in zip(found, named)
+                if name not in dropped
+            }
+        except Exception:
+            source.close()
+            raise
+        dataset = Dataset(variables)
+        dataset.set_close(source.close)
+        return dataset
+
+    def guess_can_open(self, filename_or_obj) -> bool:
+        """Whether the name is that of a compressed FITS file; other names need ``engine="astropy_tilecomp"``."""
+        if not isinstance(filename_or_obj, (str, os.PathLike)):
+            return False
+        return os.fspath(filename_or_obj).partition("?")[0].lower().endswith((".fits.fz", ".fit.fz", ".fts.fz"))
+
+
+def _variable(source, found, image, axis_prefix: str, scaled: bool, chunk_nbytes: int) -> Variable:
+    part = source.part(found.data_offset, found.end)
+    array = TileBackendArray(TileReader(part, found.header, scaled=scaled))
+    names = [axis_prefix + axis for axis in axis_names(len(image.shape))]
+    chunks = tile_chunks(image.shape, image.tile_shape, array.dtype.itemsize, chunk_nbytes)
+    encoding = {"preferred_chunks": dict(zip(names, chunks))}
+    return Variable(names, indexing.LazilyIndexedArray(array), image.attributes, encoding)

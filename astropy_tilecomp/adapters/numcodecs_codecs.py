@@ -8,12 +8,15 @@ find the codecs without an import.
 
 from __future__ import annotations
 
-import numcodecs.abc
-import numcodecs.registry
-
 from ..codecs import CODECS, PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Quantize, Rice1
+from .extras import extra
+from .whole_hdu import WholeHDU
 
-__all__ = ["Gzip1", "Gzip2", "HCompress1", "NoCompress", "PLIO1", "Quantize", "Rice1", "register"]
+with extra("zarr"):
+    import numcodecs.abc
+    import numcodecs.registry
+
+__all__ = ["Gzip1", "Gzip2", "HCompress1", "NoCompress", "PLIO1", "Quantize", "Rice1", "WholeHDU", "register"]
 
 
 def register() -> None:
@@ -22,9 +25,9 @@ def register() -> None:
 
     Ids are those of this package, ``astropy_tilecomp.rice1`` and so on; the ids of astropy's own codecs stay free.
     """
-    for codec in CODECS:
+    for codec in (*CODECS, WholeHDU):
         numcodecs.registry.register_codec(codec)
 
 
-for _codec in CODECS:
+for _codec in (*CODECS, WholeHDU):
     numcodecs.abc.Codec.register(_codec)

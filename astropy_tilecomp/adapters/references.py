@@ -24,7 +24,7 @@ from ..tiling.params import CompressionParams
 from .extras import extra
 from .hdu_chunk import codec_document, data_nbytes
 
-__all__ = ["ImageReference", "axis_names", "describe", "document_of", "name_images", "references", "scan"]
+__all__ = ["ImageReference", "axis_names", "checked_url", "describe", "document_of", "name_images", "references", "scan"]
 
 HINT_TABLE_NBYTES = 16_000
 """A table of fewer bytes is read together with the header."""
@@ -104,7 +104,7 @@ def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = 
     ValueError
         If the URL holds a credential, which would enter the references.
     """
-    url = _checked_url(file if stored_url is None else stored_url)
+    url = checked_url(file if stored_url is None else stored_url)
     with as_source(url if stored_url is None else file, storage_options) as source:
         if isinstance(source, InflatedSource):
             raise UnsupportedError(
@@ -113,7 +113,7 @@ def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = 
         return [describe(url, source, each, scaled) for each in find_images(source, hdu)]
 
 
-def _checked_url(url) -> str:
+def checked_url(url) -> str:
     """The URL as references keep it; a local path becomes absolute."""
     url = os.fspath(url)
     if "://" not in url and "::" not in url:

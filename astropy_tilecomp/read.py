@@ -162,7 +162,7 @@ class TileReader:
 
         Parameters
         ----------
-        index : int, slice, Ellipsis, 1-D array of integers or booleans, or a tuple of them
+        index : int, slice, Ellipsis, 1-D array of integers or booleans, a tuple of them, or a `Selection`
             As numpy takes it; one array at most.
         out : ndarray or buffer, optional
             Array to fill, of the shape and type of the result, in any strides and byte order.
@@ -188,7 +188,7 @@ class TileReader:
         if threads is not None:
             options["threads"] = threads
         self._rows.check_present()
-        selection = select(self.grid, index)
+        selection = index if isinstance(index, Selection) else select(self.grid, index)
         result = self._new_result(selection) if out is None else _checked_out(out, selection.shape, self.result_dtype)
         if result.size:
             table = self._table_of(selection)

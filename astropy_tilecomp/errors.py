@@ -110,7 +110,14 @@ class CorruptTileError(TileCompError, OSError):
 
 
 class TruncatedTileError(CorruptTileError):
-    """The stream of a tile, or the file that holds it, ends before the tile is complete."""
+    """
+    The stream of a tile, or the file that holds it, ends before the tile is complete.
+
+    Parameters
+    ----------
+    reason, tile, row, column, algorithm, byte_range : object, optional
+        As of `CorruptTileError`.
+    """
 
 
 class TrailingBytesError(CorruptTileError):

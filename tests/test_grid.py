@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given
+from strategies import tile_grids
 
 from astropy_tilecomp.tiling.grid import TileGrid
-from strategies import tile_grids
 
 
 @given(grid=tile_grids())

@@ -4,18 +4,18 @@ import runpy
 import subprocess
 import warnings
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
+from conftest import read_manifest
 
-import needs
 from astropy_tilecomp.errors import HeaderError
 from astropy_tilecomp.tiling.cards import format_card, join_cards, keyword_of, parse_value, read_cards, split_cards
 from astropy_tilecomp.tiling.header import image_to_table, is_reserved, null_primary, primary_extras, table_to_image
 from astropy_tilecomp.tiling.heap import table_layout
 from astropy_tilecomp.tiling.params import CompressionParams
 from astropy_tilecomp.tiling.table import TableLayout
-from conftest import read_manifest
 
 PARAMS = CompressionParams("RICE_1", 16, (5, 7), (1, 7), blocksize=32, bytepix=2)
 LAYOUT = table_layout(PARAMS, np.ones(5), np.full(5, 11))
@@ -78,7 +78,8 @@ def test_reserved_keywords(keyword, reserved):
 
 
 @pytest.mark.parametrize(("at", "card", "keyword"), [
-    (1, format_card("BITPIX", 32), "BITPIX"), (2, format_card("NAXIS", 3), "NAXIS"), (3, format_card("NAXIS1", 8), "NAXIS1"),
+    (1, format_card("BITPIX", 32), "BITPIX"), (2, format_card("NAXIS", 3), "NAXIS"),
+    (3, format_card("NAXIS1", 8), "NAXIS1"),
     (4, format_card("OTHER", 5), "NAXIS2"),
 ])
 def test_a_header_of_another_image_is_refused(at, card, keyword):
@@ -117,8 +118,8 @@ def test_zsimple_as_a_string_is_repaired():
 
 def test_leftovers_of_the_table_are_dropped():
     extra = [format_card("ZNAXIS3", 0), format_card("ZQUANTIZ", "NO_DITHER"), format_card("ZQUANTIZ", "NO_DITHER"),
-             format_card("ZSCALE", 1.0), format_card("ZMASKCMP", "RICE_1"), format_card("TUNIT1", "x"), format_card("THEAP", 9),
-             format_card("EXTNAME", "COMPRESSED_IMAGE")]
+             format_card("ZSCALE", 1.0), format_card("ZMASKCMP", "RICE_1"), format_card("TUNIT1", "x"),
+             format_card("THEAP", 9), format_card("EXTNAME", "COMPRESSED_IMAGE")]
     assert table_to_image(table_cards(*extra)) == IMAGE
 
 
@@ -150,12 +151,20 @@ def test_empty_primary_and_what_someone_added_to_it():
         hdul.verify("exception")
 
 
+LOSSLESS = CompressionParams("GZIP_2", -32, (5, 7), (1, 7))
+DITHERED = CompressionParams(
+    "RICE_1", -32, (5, 7), (1, 7), quantized=True, zquantiz="SUBTRACTIVE_DITHER_2", zdither0=7, zblank=-9,
+)
+SMOOTHED = CompressionParams(
+    "HCOMPRESS_1", -32, (5, 7), (5, 7), quantized=True, zquantiz="NO_DITHER", hcomp_scale=2.5, smooth=True,
+)
+
+
 @pytest.mark.parametrize(("params", "level", "expected"), [
-    (CompressionParams("GZIP_2", -32, (5, 7), (1, 7)), None, ["ZQUANTIZ= 'NONE    '"]),
-    (CompressionParams("RICE_1", -32, (5, 7), (1, 7), quantized=True, zquantiz="SUBTRACTIVE_DITHER_2", zdither0=7, zblank=-9),
-     4.0, ["ZQUANTIZ= 'SUBTRACTIVE_DITHER_2'", "HISTORY   q = 4.000000 /", "ZDITHER0=                    7", "ZBLANK  =                   -9"]),
-    (CompressionParams("HCOMPRESS_1", -32, (5, 7), (5, 7), quantized=True, zquantiz="NO_DITHER", hcomp_scale=2.5, smooth=True),
-     16, ["ZQUANTIZ= 'NO_DITHER'", "ZVAL1   =        2.5000000E+00", "ZVAL2   =                    1"]),
+    (LOSSLESS, None, ["ZQUANTIZ= 'NONE    '"]),
+    (DITHERED, 4.0, ["ZQUANTIZ= 'SUBTRACTIVE_DITHER_2'", "HISTORY   q = 4.000000 /", "ZDITHER0=                    7",
+                     "ZBLANK  =                   -9"]),
+    (SMOOTHED, 16, ["ZQUANTIZ= 'NO_DITHER'", "ZVAL1   =        2.5000000E+00", "ZVAL2   =                    1"]),
 ])
 def test_settings_are_written_and_read(params, level, expected):
     image = [IMAGE[0], format_card("BITPIX", -32), *IMAGE[2:]]

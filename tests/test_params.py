@@ -3,15 +3,15 @@
 import dataclasses
 import warnings
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
+from conftest import read_manifest
 
-import needs
 from astropy_tilecomp.errors import HeaderError, UnsupportedError
 from astropy_tilecomp.tiling.cards import read_cards
 from astropy_tilecomp.tiling.params import CompressionParams
-from conftest import read_manifest
 
 INTEGER = {
     "ZIMAGE": True, "ZCMPTYPE": "RICE_1", "ZBITPIX": 16, "ZNAXIS": 2, "ZNAXIS1": 70, "ZNAXIS2": 50, "ZTILE1": 23,
@@ -38,7 +38,8 @@ def params_of(base, **changes):
 def test_integer_image():
     params = params_of(INTEGER)
     assert params == CompressionParams("RICE_1", 16, (50, 70), (17, 23), blocksize=32, bytepix=2)
-    assert (params.ndim, params.grid_shape, params.n_tiles, params.n_pixels, params.tile_pixels) == (2, (3, 4), 12, 3500, 391)
+    assert (params.ndim, params.grid_shape, params.n_tiles) == (2, (3, 4), 12)
+    assert (params.n_pixels, params.tile_pixels) == (3500, 391)
     assert params.dtype == params.result_dtype == np.int16
     assert not params.quantized
     assert params.dither_method == 0
@@ -215,7 +216,8 @@ def test_parameters_made_by_hand_are_checked_too(values):
 def test_result_dtype_equals_astropys(bitpix, bscale, bzero, blank, expected):
     params = CompressionParams("GZIP_1", bitpix, (2, 3), (1, 3), bscale=bscale, bzero=bzero, blank=blank)
     assert params.result_dtype == np.dtype(expected)
-    cards = [("SIMPLE", True), ("BITPIX", bitpix), ("NAXIS", 2), ("NAXIS1", 3), ("NAXIS2", 2), ("BSCALE", bscale), ("BZERO", bzero)]
+    cards = [("SIMPLE", True), ("BITPIX", bitpix), ("NAXIS", 2), ("NAXIS1", 3), ("NAXIS2", 2)]
+    cards += [("BSCALE", bscale), ("BZERO", bzero)]
     if blank is not None:
         cards.append(("BLANK", blank))
     stored = np.zeros((2, 3), params.dtype.newbyteorder(">")).tobytes().ljust(2880, b"\0")

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from strategies import array_indices, basic_indices, tile_grids
 
 from astropy_tilecomp.tiling.grid import TileGrid
 from astropy_tilecomp.tiling.selection import select
-from strategies import array_indices, basic_indices, tile_grids
 
 GRID = TileGrid((50, 70), (17, 23))
 IMAGE = np.arange(50 * 70).reshape(50, 70)

@@ -2,11 +2,11 @@
 
 import subprocess
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 
-import needs
 from astropy_tilecomp.errors import HeaderError
 from astropy_tilecomp.tiling.params import CompressionParams
 from astropy_tilecomp.tiling.shapes import default_tile_shape, fit_tile_shape, whole_tile_shape
@@ -34,7 +34,7 @@ def test_requests(asked, got):
 
 @pytest.mark.parametrize("asked", [(10,), (1, 10, 20), (-2, 5)])
 def test_requests_that_make_no_sense(asked):
-    with pytest.raises(HeaderError, match="tile shape|ZTILE2"):
+    with pytest.raises(HeaderError, match=r"tile shape|ZTILE2"):
         fit_tile_shape((50, 70), asked, "RICE_1")
 
 
@@ -43,7 +43,9 @@ def test_unknown_style():
         fit_tile_shape((50, 70), None, "RICE_1", style="other")
 
 
-@pytest.mark.parametrize(("rows", "tile"), [(4, 4), (30, 30), (31, 16), (32, 16), (33, 24), (34, 24), (35, 24), (37, 16), (49, 20)])
+@pytest.mark.parametrize(("rows", "tile"), [
+    (4, 4), (30, 30), (31, 16), (32, 16), (33, 24), (34, 24), (35, 24), (37, 16), (49, 20),
+])
 def test_rows_of_hcompress_tiles(rows, tile):
     assert default_tile_shape((rows, 70), "HCOMPRESS_1") == (tile, 70)
     assert default_tile_shape((3, rows, 70), "HCOMPRESS_1") == (1, tile, 70)
@@ -68,7 +70,7 @@ def test_hcompress_takes_any_two_axes():
     ((13, 70), (4, 70)),
 ])
 def test_what_hcompress_cannot_hold(image, asked):
-    with pytest.raises(HeaderError, match="HCOMPRESS_1|ZTILE"):
+    with pytest.raises(HeaderError, match=r"HCOMPRESS_1|ZTILE"):
         fit_tile_shape(image, asked, "HCOMPRESS_1")
 
 

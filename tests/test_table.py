@@ -1,19 +1,20 @@
 """TableLayout and TileTable: every descriptor is held against the heap and the file before anyone follows it."""
 
 import dataclasses
+import itertools
 import warnings
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
+from conftest import read_manifest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-import needs
 from astropy_tilecomp.errors import HeaderError, TruncatedTileError, UnsupportedError
 from astropy_tilecomp.tiling.table import COLUMN_NAMES, Fault, TableLayout, TileTable, describe_column
-from conftest import read_manifest
 
 
 def header_of(*columns, n_rows=4, pcount=1000, **more):
@@ -90,7 +91,8 @@ def test_enormous_rows_are_unsupported():
 
 
 def test_columns_are_looked_up_in_order():
-    layout = layout_of(("UNCOMPRESSED_DATA", "1PE"), DATA, ("GZIP_COMPRESSED_DATA", "1PB"), ("ZSCALE", "1E"), ("ZZERO", "1J"))
+    fallbacks = ("UNCOMPRESSED_DATA", "1PE"), ("GZIP_COMPRESSED_DATA", "1PB")
+    layout = layout_of(fallbacks[0], DATA, fallbacks[1], ("ZSCALE", "1E"), ("ZZERO", "1J"))
     dtype = [("u", ">i4", 2), ("c", ">i4", 2), ("g", ">i4", 2), ("s", ">f4"), ("z", ">i4")]
     rows = np.array([
         ((0, 0), (5, 10), (0, 0), 0.5, -3), ((3, 100), (0, 0), (0, 0), 0, 0), ((0, 0), (0, 7), (8, 20), 0, 0),
@@ -197,7 +199,7 @@ def test_only_the_rows_asked_for_are_read(rows, gap):
     assert len(covered) == len(set(covered))
     if gap < layout.naxis1:
         assert covered == rows.tolist()
-    assert all(later[0] - earlier[1] > gap for earlier, later in zip(ranges, ranges[1:]))
+    assert all(later[0] - earlier[1] > gap for earlier, later in itertools.pairwise(ranges))
     table = TileTable.from_buffers(layout, ranges, [data[start:stop] for start, stop in ranges], rows)
     whole = TileTable.from_bytes(layout, data)
     for name in ("row", "column", "offset", "nbytes", "zscale", "fault", "count", "heap_offset"):
@@ -239,7 +241,7 @@ def test_what_descriptors_cannot_hold_is_not_written():
     table = TileTable.from_bytes(layout, np.array([[1, 1]], ">u4").tobytes())
     for change in ({"offset": [2**32 + 8]}, {"offset": [7]}, {"nbytes": [2**32]}, {"column": [3]}, {"fault": [1]}):
         arrays = {name: np.array(value) for name, value in change.items()}
-        with pytest.raises(ValueError, match="column|descriptor|row 0"):
+        with pytest.raises(ValueError, match=r"column|descriptor|row 0"):
             dataclasses.replace(table, **arrays).to_bytes()
 
 

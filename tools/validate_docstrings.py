@@ -1,5 +1,6 @@
 """Check the docstrings of all public objects of the package against the numpydoc rules listed in pyproject.toml."""
 
+import enum
 import importlib
 import inspect
 import pkgutil
@@ -21,7 +22,7 @@ def public_objects(package):
         for name, value in vars(module).items():
             if name.startswith("_") or getattr(value, "__module__", None) != module.__name__:
                 continue
-            if inspect.isfunction(value) or inspect.isclass(value):
+            if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, enum.Enum)):
                 yield f"{module.__name__}.{name}"
             if inspect.isclass(value):
                 for method, member in vars(value).items():

@@ -38,18 +38,39 @@ class HeaderCards(Mapping):
     Of a repeated keyword the first card counts. COMMENT, HISTORY, CONTINUE, HIERARCH and blank cards are left out, and a
     keyword without a value is absent, as are long strings beyond their first card.
 
+    Parameters
+    ----------
+    text : str
+        Cards of 80 characters, without END.
+    nbytes : int
+        Size of the header up to the end of its last block, which is where the data unit begins.
+
     Attributes
     ----------
     nbytes : int
-        Size of the header up to the end of its last block, which is where the data unit begins.
+        As given.
     """
 
-    def __init__(self, text: str, n_cards: int, nbytes: int):
+    def __init__(self, text: str, nbytes: int):
         self._text, self.nbytes = text, nbytes
-        self._at = {text[at:at + 8]: at for at in range((n_cards - 1) * CARD_SIZE, -1, -CARD_SIZE)}
+        self._at = {text[at:at + 8]: at for at in range(len(text) - CARD_SIZE, -1, -CARD_SIZE)}
 
     def get(self, keyword, default=None):
-        """Value of a keyword, or `default` where there is none."""
+        """
+        Look a value up.
+
+        Parameters
+        ----------
+        keyword : str
+            Keyword, without blanks.
+        default : object, optional
+            What to return where there is no such keyword, or no value.
+
+        Returns
+        -------
+        str, bool, int, float or object
+            The value.
+        """
         at = self._at.get(keyword.ljust(8))
         if at is None or self._text[at + 8:at + 10] != "= ":
             return default
@@ -120,7 +141,7 @@ def read_cards(data) -> HeaderCards:
     if end is None:
         raise HeaderError(f"no END card in the first {len(data)} bytes of the header")
     nbytes = -(-(end + CARD_SIZE) // BLOCK_SIZE) * BLOCK_SIZE
-    return HeaderCards(data[:end].decode("latin-1"), end // CARD_SIZE, nbytes)
+    return HeaderCards(data[:end].decode("latin-1"), nbytes)
 
 
 def split_cards(data) -> list[str]:
@@ -178,7 +199,19 @@ def join_cards(cards: Iterable[str]) -> bytes:
 
 
 def keyword_of(card: str) -> str:
-    """Keyword of a card image, empty for a blank one."""
+    """
+    Tell the keyword of a card image.
+
+    Parameters
+    ----------
+    card : str
+        80 characters.
+
+    Returns
+    -------
+    str
+        The keyword without blanks, empty for a blank card.
+    """
     return card[:8].rstrip(" ")
 
 

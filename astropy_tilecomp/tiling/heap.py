@@ -12,6 +12,7 @@ from .table import COLUMN_NAMES, TableColumn, TableLayout, TileTable, describe_c
 __all__ = ["descriptor_for", "lay_out", "table_layout"]
 
 _CODE_OF_BITPIX = {8: "B", 16: "I", 32: "J", 64: "K", -32: "E", -64: "D"}
+_SCALAR_FORMS = {"ZSCALE": "1D", "ZZERO": "1D", "ZBLANK": "1J"}
 _LARGEST_P_HEAP = 2**31 - 1
 
 
@@ -63,7 +64,7 @@ def table_layout(params: CompressionParams, column, nbytes, *, style: str = "cfi
     column, nbytes = np.asarray(column), np.asarray(nbytes, np.int64)
     heap_nbytes = int(nbytes.sum())
     descriptor = descriptor_for(heap_nbytes) if descriptor is None else descriptor
-    scalars = [("ZSCALE", "1D"), ("ZZERO", "1D")] if params.quantized else []
+    scalars = ["ZSCALE", "ZZERO"] if params.quantized else []
     used = {name for number, name in enumerate(COLUMN_NAMES) if name and (column == number).any()}
     fallbacks = [name for name in kw.DATA_COLUMNS[1:] if name in used]
     if style == "astropy":
@@ -73,10 +74,10 @@ def table_layout(params: CompressionParams, column, nbytes, *, style: str = "cfi
     else:
         names = [kw.COMPRESSED_DATA, *scalars, *fallbacks]
     if has_zblank:
-        names.append(("ZBLANK", "1J"))
+        names.append("ZBLANK")
     columns: list[TableColumn] = []
     for number, name in enumerate(names, 1):
-        name, form = name if isinstance(name, tuple) else (name, _data_form(params, name, descriptor, column, nbytes))
+        form = _SCALAR_FORMS.get(name) or _data_form(params, name, descriptor, column, nbytes)
         offset = columns[-1].offset + columns[-1].nbytes if columns else 0
         columns.append(describe_column(name, form, number, offset))
     naxis1 = columns[-1].offset + columns[-1].nbytes

@@ -102,7 +102,7 @@ class CompressionParams:
             raise HeaderError(f"tile shape {self.tile_shape} does not fit image shape {self.image_shape}")
         for axis, (size, tile) in enumerate(zip(reversed(self.image_shape), reversed(self.tile_shape)), 1):
             require(0 <= size <= _MAX_INT64, f"ZNAXIS{axis}", size, "0 or more")
-            require(1 <= tile, f"ZTILE{axis}", tile, "1 or more")
+            require(tile >= 1, f"ZTILE{axis}", tile, "1 or more")
         if prod(self.image_shape) > _MAX_INT64:
             raise UnsupportedError(f"an image of shape {self.image_shape} has more than 2**63 - 1 pixels")
         if prod(self.tile_shape) > kw.MAX_TILE_PIXELS:
@@ -197,7 +197,7 @@ class CompressionParams:
     @property
     def dither_method(self) -> int:
         """0 without dither, else 1 or 2."""
-        return kw.DITHER_METHODS.get(self.zquantiz, 0)
+        return kw.DITHER_METHODS[self.zquantiz] if self.zquantiz is not None else 0
 
     @property
     def dtype(self) -> np.dtype:
@@ -256,14 +256,14 @@ def _read_columns(values: HeaderValues) -> frozenset[str]:
 def _read_settings(values: HeaderValues, zcmptype: str) -> dict:
     """Settings of the algorithm, from the pairs ZNAMEi and ZVALi."""
     wanted = _SETTINGS_OF.get(zcmptype, ())
-    at = {}
+    at: dict[str, str] = {}
     number = 1
     while wanted and values.has(f"ZNAME{number}"):
         name = values.text(f"ZNAME{number}").upper()
         if name in wanted:
             at.setdefault(name, f"ZVAL{number}")
         number += 1
-    settings = {}
+    settings: dict[str, float] = {}
     if "BLOCKSIZE" in at:
         settings["blocksize"] = values.integer(at["BLOCKSIZE"])
     if "BYTEPIX" in at:

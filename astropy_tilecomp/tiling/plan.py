@@ -16,7 +16,7 @@ MAX_RANGE = 16 << 20
 """Bytes of a range at most, unless a single tile is longer."""
 
 _SPARE = 5
-"""Gaps that are read through take at most one byte in so many of those needed, so a plan stays within 1.2 times its bytes."""
+"""Gaps that are read through take at most one byte for so many needed: a plan stays within 1.2 times its bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class TileRanges:
     """
     Byte ranges to fetch, and the place of each tile in them; every array is C-contiguous int64.
 
-    Attributes
+    Parameters
     ----------
     ranges : (m, 2) ndarray
         Start and stop of each range, counted from the start of the data unit, ascending.
@@ -62,7 +62,7 @@ class ReadPlan:
     """
     All that is needed to read a selection once the ranges are fetched.
 
-    Attributes
+    Parameters
     ----------
     params : CompressionParams
         What is the same for every tile.
@@ -133,7 +133,7 @@ def plan(params: CompressionParams, selection: Selection, table: TileTable, *, j
     readable = jobs[good]
     tiles = coalesce(readable, table.offset[readable], table.nbytes[readable], gap=gap, max_range=max_range)
     masks = None
-    if table.mask_nbytes is not None:
+    if table.mask_offset is not None and table.mask_nbytes is not None:
         masked = readable[table.mask_nbytes[readable] > 0]
         masks = coalesce(masked, table.mask_offset[masked], table.mask_nbytes[masked], gap=gap, max_range=max_range)
     return ReadPlan(params, selection, table, tiles, masks, jobs[~good])
@@ -189,8 +189,9 @@ def _split_long(first: np.ndarray, start: np.ndarray, reach: np.ndarray, hole: n
         return first
     units = np.concatenate(([0], np.flatnonzero(hole >= 0) + 1))    # tiles, or runs of overlapping ones
     ends = reach[np.append(units[1:], len(start)) - 1]
+    begin, after = np.searchsorted(units, first[long]), np.searchsorted(units, last[long], side="right")
     cuts = []
-    for at, stop in zip(np.searchsorted(units, first[long]).tolist(), np.searchsorted(units, last[long], side="right").tolist()):
+    for at, stop in zip(begin.tolist(), after.tolist()):
         while True:
             at = max(at + 1, int(np.searchsorted(ends, start[units[at]] + max_range, side="right")))
             if at >= stop:

@@ -21,7 +21,7 @@ class TileSelection(NamedTuple):
     """
     What one tile gives to the result: ``result[out_box] = pixels_of_the_tile[tile_box]``.
 
-    Attributes
+    Parameters
     ----------
     tile : tuple of int
         Grid coordinates, C order.
@@ -41,7 +41,7 @@ class AxisSelection:
     """
     What an index selects along one axis, tile by tile; every array is C-contiguous int64.
 
-    Attributes
+    Parameters
     ----------
     tile : (n,) ndarray
         Grid coordinates of the touched tiles, ascending; a tile that holds no selected pixel is not among them.
@@ -54,12 +54,12 @@ class AxisSelection:
         Place in the result of the first selected pixel; the others follow at a distance of 1.
     step : int
         Distance of the selected pixels inside a tile; negative where the index runs backwards.
-    pixel, place : (m,) ndarray or None
-        Only with an index array: pixels inside their tiles and their places in the result, ordered by tile.
     length : int
         Number of pixels that are selected along this axis.
     dropped : bool
         Whether the axis was indexed by an integer and is absent from the result.
+    pixel, place : (m,) ndarray or None
+        Only with an index array: pixels inside their tiles and their places in the result, ordered by tile.
     """
 
     tile: np.ndarray
@@ -93,7 +93,7 @@ class AxisSelection:
         start, count, out = int(self.start[entry]), int(self.count[entry]), int(self.out[entry])
         if self.dropped:
             return start, 0
-        if self.pixel is not None:
+        if self.pixel is not None and self.place is not None:
             return self.pixel[start:start + count], self.place[start:start + count]
         stop = start + count * self.step
         return slice(start, stop if stop >= 0 else None, self.step), slice(out, out + count)
@@ -104,7 +104,7 @@ class Selection:
     """
     The tiles that an index touches; iterating gives a `TileSelection` for each, in row order.
 
-    Attributes
+    Parameters
     ----------
     grid : TileGrid
         The tiling.
@@ -277,7 +277,8 @@ def _select_axis(which, axis: int, size: int, tile: int) -> AxisSelection:
 def _select_integer(position: int, size: int, tile: int) -> AxisSelection:
     first, start = divmod(position, tile)
     numbers = np.array((first, min(tile, size - first * tile), start, 1, 0), np.int64)
-    return AxisSelection(*numbers.reshape(5, 1), step=1, length=1, dropped=True)
+    tiles, sizes, starts, count, out = numbers.reshape(5, 1)
+    return AxisSelection(tiles, sizes, starts, count, out, step=1, length=1, dropped=True)
 
 
 def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:

@@ -161,7 +161,8 @@ def _fit_hcompress(image_shape: Sequence[int], shape: list[int], *, grow: bool) 
     long = [axis for axis, tile in enumerate(shape) if tile > 1]
     if len(long) != 2 or any(shape[axis] < HCOMPRESS_MIN_SIZE for axis in long):
         raise HeaderError(
-            f"a HCOMPRESS_1 tile has two axes of {HCOMPRESS_MIN_SIZE} pixels or more and is 1 along the others, found {tuple(shape)}"
+            f"a HCOMPRESS_1 tile has two axes of {HCOMPRESS_MIN_SIZE} pixels or more and is 1 along the others,"
+            f" found {tuple(shape)}"
         )
     shape = list(shape)
     for axis in long:

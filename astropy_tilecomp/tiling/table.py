@@ -40,7 +40,7 @@ class TableColumn:
     """
     One column of the table.
 
-    Attributes
+    Parameters
     ----------
     name : str
         TTYPE in upper case.
@@ -216,7 +216,7 @@ class TableLayout:
     def _checked(self, rows) -> np.ndarray:
         """Rows as int64, known to lie in the table."""
         rows = np.asarray(rows, np.int64)
-        if len(rows) and not (0 <= rows[0] and rows[-1] < self.naxis2):
+        if len(rows) and not (rows[0] >= 0 and rows[-1] < self.naxis2):
             raise IndexError(f"rows {rows[0]} to {rows[-1]} are not all in the table of {self.naxis2} rows")
         return rows
 
@@ -226,7 +226,7 @@ class TileTable:
     """
     What the table says about some tiles: one entry a tile in every array.
 
-    Attributes
+    Parameters
     ----------
     row : (n,) ndarray of int64
         Table rows, counted from 0.
@@ -244,6 +244,8 @@ class TileTable:
         `Fault` of each tile; every descriptor was held against the heap and the file.
     count, heap_offset : (n,) ndarray of int64
         The descriptor at fault where there is one, else that of the bytes, as it stands in the table.
+    layout : TableLayout
+        Layout of the data unit.
     """
 
     row: np.ndarray
@@ -332,9 +334,10 @@ class TileTable:
         rows = layout._checked(rows)
         records = []
         for (start, stop), data in zip(ranges, buffers, strict=True):
-            if memoryview(data).nbytes < stop - start:
+            nbytes = memoryview(data).nbytes
+            if nbytes < stop - start:
                 raise TruncatedTileError(
-                    f"the table ends {memoryview(data).nbytes} bytes after byte {start} of the data unit, expected {stop - start}"
+                    f"the table ends {nbytes} bytes after byte {start} of the data unit, expected {stop - start}"
                 )
             first, after = start // layout.naxis1, stop // layout.naxis1
             wanted = rows[np.searchsorted(rows, first):np.searchsorted(rows, after)]

@@ -51,51 +51,152 @@ class HeaderValues:
         self._get = header.get
 
     def has(self, keyword: str) -> bool:
-        """Whether the keyword is there and has a value."""
+        """
+        Tell whether a keyword is there and has a value.
+
+        Parameters
+        ----------
+        keyword : str
+            The keyword.
+
+        Returns
+        -------
+        bool
+            Whether it has a value of any type.
+        """
         return self._get(keyword) is not None
 
     def integer(self, keyword: str, default: int | None = None, *, low: int | None = None, high: int | None = None) -> int:
-        """An integer from `low` to `high`; a real number without fraction counts as one. Without `default` it is needed."""
-        found = self._get(keyword)
-        if found is None:
-            found = default
+        """
+        Look an integer up.
+
+        Parameters
+        ----------
+        keyword : str
+            The keyword.
+        default : int, optional
+            What a missing keyword stands for; by default it must be there.
+        low, high : int, optional
+            Smallest and largest value allowed; `high` only with `low`.
+
+        Returns
+        -------
+        int
+            The value; a real number without fraction counts as an integer.
+
+        Raises
+        ------
+        HeaderError
+            If it is missing, no integer, or out of range.
+        """
+        found = self._found(keyword, default)
         value = found if type(found) is int else _as_integer(found)
         if value is None:
             raise HeaderError(keyword=keyword, found=found, expected="an integer")
         if (low is not None and value < low) or (high is not None and value > high):
-            expected = f"{low} to {high}" if high is not None else f"{low} or more"
+            expected = f"{low} or more" if high is None else f"{low} to {high}"
             raise HeaderError(keyword=keyword, found=value, expected=expected)
         return value
 
     def number(self, keyword: str, default: float | None = None) -> float:
-        """An integer or real number. Without `default` it is needed."""
-        value = self._get(keyword)
-        if value is None:
-            value = default
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        """
+        Look a number up.
+
+        Parameters
+        ----------
+        keyword : str
+            The keyword.
+        default : float, optional
+            What a missing keyword stands for; by default it must be there.
+
+        Returns
+        -------
+        int or float
+            The value.
+
+        Raises
+        ------
+        HeaderError
+            If it is missing or no number.
+        """
+        value = self._found(keyword, default)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             return value
+        if isinstance(value, (np.integer, np.floating)):
+            return value.item()
         raise HeaderError(keyword=keyword, found=value, expected="a number")
 
     def text(self, keyword: str, default: str | None = None) -> str:
-        """A string without blanks round it. Without `default` it is needed."""
-        value = self._get(keyword)
-        if value is None:
-            value = default
+        """
+        Look a string up.
+
+        Parameters
+        ----------
+        keyword : str
+            The keyword.
+        default : str, optional
+            What a missing keyword stands for; by default it must be there.
+
+        Returns
+        -------
+        str
+            The value, without blanks round it.
+
+        Raises
+        ------
+        HeaderError
+            If it is missing or no string.
+        """
+        value = self._found(keyword, default)
         if isinstance(value, str):
             return value.strip()
         raise HeaderError(keyword=keyword, found=value, expected="a string")
 
     def flag(self, keyword: str) -> bool:
-        """Whether a logical keyword is T; some writers made it a string."""
+        """
+        Tell whether a logical keyword is T.
+
+        Parameters
+        ----------
+        keyword : str
+            The keyword.
+
+        Returns
+        -------
+        bool
+            Whether it is T, which some writers made a string.
+        """
         value = self._get(keyword)
         return value is True or (isinstance(value, np.bool_) and bool(value)) or value == "T"
 
     def algorithm(self, keyword: str) -> str:
-        """A compression algorithm by its canonical name."""
+        """
+        Look a compression algorithm up.
+
+        Parameters
+        ----------
+        keyword : str
+            The keyword.
+
+        Returns
+        -------
+        str
+            Its canonical name.
+
+        Raises
+        ------
+        HeaderError
+            If it is missing or unknown.
+        """
         found = self.text(keyword)
         name = kw.ALGORITHM_ALIASES.get(found.upper(), found.upper())
         require(name in kw.ALGORITHMS, keyword, found, "one of " + ", ".join(kw.ALGORITHMS))
         return name
+
+    def _found(self, keyword: str, default):
+        """Value of a keyword, `default` where it has none."""
+        value = self._get(keyword)
+        return default if value is None else value
 
 
 def _as_integer(value) -> int | None:

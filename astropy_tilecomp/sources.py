@@ -702,13 +702,20 @@ def _from_file_object(file):
     bare = file.file if isinstance(file, tempfile._TemporaryFileWrapper) else file
     raw = getattr(bare, "raw", bare)
     if _decompresses(file):
-        file.seek(0)
-        return SpooledSource(file)
+        return _from_decompressor(file)
     if not isinstance(raw, io.FileIO):  # others may have a fileno too, but of other bytes
         return LockedSource(file) if not hasattr(file, "seekable") or file.seekable() else SpooledSource(file)
     if file.writable():
         file.flush()
     return FileSource.from_descriptor(raw.fileno(), _name_of(file), _path_of(raw))
+
+
+def _from_decompressor(file):
+    before = file.tell()
+    file.seek(0)
+    source = SpooledSource(file)
+    file.seek(before)
+    return source
 
 
 def _decompresses(file) -> bool:

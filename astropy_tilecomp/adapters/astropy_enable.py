@@ -108,6 +108,9 @@ def _reading(cls):
 
 def _new_hdu(cls, *args, bintable=None, **kwargs):
     """What fits.CompImageHDU.__new__ is: while enabled, an HDU made of data is ours; one of a table is its list's affair."""
-    if cls is fits.CompImageHDU and bintable is None and _ACTIVE:
-        cls = CompImageHDU
-    return object.__new__(cls)
+    active = _ACTIVE[-1:]
+    if cls is not fits.CompImageHDU or bintable is not None or not active:
+        return object.__new__(cls)
+    hdu = object.__new__(CompImageHDU)
+    hdu.__dict__["_options"] = active[0]  # found there by its __init__, which gets the arguments of the caller
+    return hdu

@@ -46,10 +46,7 @@ def _open_source(file) -> ByteSource:
         return inner.source
     if file.compression in _INFLATABLE and isinstance(file.name, str):
         return as_source(file.name)
-    position = inner.tell()
-    source = as_source(inner)
-    inner.seek(position)
-    return source
+    return as_source(inner)
 
 
 def forget_source(file) -> None:

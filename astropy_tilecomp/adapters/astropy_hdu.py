@@ -81,7 +81,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     ):
         self.__dict__.update(
             _lock=threading.RLock(),
-            _options=ReadOptions(threads, engine, on_error, cache_bytes, max_nbytes),
+            _options=self.__dict__.get("_options") or ReadOptions(threads, engine, on_error, cache_bytes, max_nbytes),
             _scaling=(do_not_scale_image_data, uint),
             _bintable=bintable,
             _reader=None,

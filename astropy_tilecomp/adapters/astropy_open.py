@@ -40,6 +40,10 @@ class TileReading:
         with self._read_lock:  # while another thread reads an HDU, astropy's own length is that so far
             return super().__len__()
 
+    def _try_while_unread_hdus(self, func, *args, **kwargs):
+        with self._read_lock:  # else another thread may read the HDU between a miss here and the end of the file
+            return super()._try_while_unread_hdus(func, *args, **kwargs)
+
     def _read_next_hdu(self):
         with self._read_lock:
             self._read_options = self._open_kwargs.pop("tilecomp_options", self._read_options)

@@ -145,17 +145,16 @@ def _in_pool() -> bool:
 
 
 def _in_dask_worker() -> bool:
-    """Whether this thread belongs to dask's scheduler of threads, or to a worker of dask.distributed."""
+    """Whether this thread does a task for dask's scheduler of threads, or is a worker of dask.distributed."""
     current = threading.current_thread()
     if current.name.startswith("Dask-"):
         return True
-    scheduler = sys.modules.get("dask.threaded")
-    if scheduler is None:
+    if "dask.local" not in sys.modules or current is threading.main_thread():
         return False
-    pools = [getattr(scheduler, "default_pool", None)]
-    for made_for_thread in list(getattr(scheduler, "pools", {}).values()):
-        pools += list(made_for_thread.values())
-    return any(current in getattr(pool, "_threads", ()) for pool in pools)
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") != "dask.local":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _forget_pool() -> None:

@@ -6,10 +6,11 @@ Shared by the zarr v3 codec, the numcodecs codec and the references that name th
 
 from __future__ import annotations
 
-from ..errors import HeaderError, SourceError
+from ..errors import HeaderError, SourceError, TileCompError
 from ..tiling.cards import BLOCK_SIZE, CARD_SIZE, HeaderCards, header_size, read_cards
+from ..tiling.table import TableLayout
 
-__all__ = ["CONFIG_VERSION", "HDU_CODEC_NAME", "codec_document", "data_nbytes", "read_header"]
+__all__ = ["CONFIG_VERSION", "HDU_CODEC_NAME", "codec_document", "read_header"]
 
 HDU_CODEC_NAME = "astropy_tilecomp.hdu"
 CONFIG_VERSION = 1
@@ -36,25 +37,7 @@ def codec_document(tile_shape, header_nbytes: int, scaled: bool = True) -> dict:
     return {"name": HDU_CODEC_NAME, "configuration": configuration}
 
 
-def data_nbytes(header) -> int:
-    """
-    Size of the data unit of a table, without the padding behind it.
-
-    Raises
-    ------
-    HeaderError
-        If NAXIS1, NAXIS2 or PCOUNT is missing or negative.
-    """
-    sizes = []
-    for keyword in ("NAXIS1", "NAXIS2", "PCOUNT"):
-        value = header.get(keyword)
-        if type(value) is not int or value < 0:
-            raise HeaderError(keyword=keyword, found=value, expected="a number of 0 or more")
-        sizes.append(value)
-    return sizes[0] * sizes[1] + sizes[2]
-
-
-def read_header(fetch, hint: int, name: str) -> HeaderCards | None:
+def read_header(fetch, hint: int, name: str) -> tuple[HeaderCards, bytes] | None:
     """
     Read the header at the start of a chunk without asking for bytes past the end of the chunk.
 
@@ -69,8 +52,8 @@ def read_header(fetch, hint: int, name: str) -> HeaderCards | None:
 
     Returns
     -------
-    HeaderCards or None
-        None if the chunk is absent.
+    (HeaderCards, bytes) or None
+        The header, and all bytes from the start of the chunk that were fetched; None if the chunk is absent.
 
     Raises
     ------
@@ -88,7 +71,7 @@ def read_header(fetch, hint: int, name: str) -> HeaderCards | None:
         if seen == 0 or not head.startswith((b"XTENSION=", b"SIMPLE  =")) or seen > MAX_HEADER_NBYTES:
             raise HeaderError(f"{name}: no header of an HDU in the first {len(head)} bytes of the chunk")
         head = head[:seen] + _read_exactly(fetch, seen, min(2 * seen, _least_end(head, seen)), name)
-    return read_cards(head)
+    return read_cards(head), head
 
 
 def _first_read(fetch, hint: int) -> bytes | None:
@@ -107,8 +90,8 @@ def _least_end(head: bytes, seen: int) -> int:
     """A size that the chunk surely has: the header so far, a block with END, and the data unit if its size is known."""
     cards = read_cards(head[:seen] + b"END".ljust(CARD_SIZE))
     try:
-        return seen + BLOCK_SIZE + data_nbytes(cards)
-    except HeaderError:
+        return seen + BLOCK_SIZE + TableLayout.from_header(cards).data_nbytes
+    except TileCompError:
         return seen + BLOCK_SIZE
 
 

@@ -21,8 +21,9 @@ from ..keywords import COMPRESSION_KEYWORDS, IMAGE_NAME_OF, INDEXED_COMPRESSION_
 from ..remote import has_secret
 from ..sources import ByteSource, InflatedSource, as_source
 from ..tiling.params import CompressionParams
+from ..tiling.table import TableLayout
 from .extras import extra
-from .hdu_chunk import codec_document, data_nbytes
+from .hdu_chunk import codec_document
 
 __all__ = ["ImageReference", "axis_names", "checked_url", "describe", "document_of", "name_images", "references", "scan"]
 
@@ -148,11 +149,11 @@ def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True)
         If the header breaks the format, or the file ends before the HDU does.
     """
     params = CompressionParams.from_header(found.header)
-    stop = found.data_offset + data_nbytes(found.header)
+    layout = TableLayout.from_header(found.header)
+    stop = found.data_offset + layout.data_nbytes
     if stop > source.nbytes:
         raise HeaderError(f"{source.name}: HDU {found.number} reaches to byte {stop}, the file has {source.nbytes}")
-    table_nbytes = found.header["NAXIS1"] * found.header["NAXIS2"]
-    hint = found.header.nbytes + (table_nbytes if table_nbytes < HINT_TABLE_NBYTES else 0)
+    hint = found.header.nbytes + (layout.table_nbytes if layout.table_nbytes < HINT_TABLE_NBYTES else 0)
     return ImageReference(
         url=url, start=found.header_offset, nbytes=min(found.end, source.nbytes) - found.header_offset, hint=hint,
         number=found.number, name=str(found.header.get("EXTNAME", "")).strip(), version=found.version,

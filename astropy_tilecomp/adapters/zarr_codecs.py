@@ -21,8 +21,9 @@ from ..errors import UnsupportedError
 from ..read import TileReader
 from ..sources import BufferSource, ByteSource
 from ..tiling.cards import BLOCK_SIZE, read_cards
+from ..tiling.table import TableLayout
 from .extras import extra
-from .hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME, codec_document, data_nbytes, read_header
+from .hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME, codec_document, read_header
 from .zarr_selection import read_chunk
 
 with extra("zarr"):
@@ -47,6 +48,8 @@ class ChunkSource(ByteSource):
         Takes a list of (start, stop) and gives a buffer, or None for an absent chunk, for each.
     nbytes : int
         Size of the chunk as far as it is known; nothing is asked for beyond it.
+    head : bytes
+        What was fetched of its start already.
     name : str
         What messages call it.
     """
@@ -54,13 +57,13 @@ class ChunkSource(ByteSource):
     is_local = False
     gap = REMOTE_GAP
 
-    def __init__(self, fetch, nbytes: int, name: str):
-        self._fetch, self.nbytes, self.name = fetch, nbytes, name
+    def __init__(self, fetch, nbytes: int, head: bytes, name: str):
+        self._fetch, self.nbytes, self._head, self.name = fetch, nbytes, head, name
 
     def _read(self, ranges):
-        wanted = [found for found in ranges if found[0] < found[1]]
+        wanted = [found for found in ranges if found[1] > len(self._head) and found[0] < found[1]]
         fetched = dict(zip(wanted, self._fetch(wanted), strict=True)) if wanted else {}
-        return [fetched.get(found, b"") for found in ranges]
+        return [fetched[found] if found in fetched else self._head[slice(*found)] for found in ranges]
 
 
 def _fetch_in_loop(byte_getter, loop):
@@ -235,10 +238,11 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
     def _open(self, byte_getter, fetch) -> TileReader | None:
         """Read the header of the chunk; None if the chunk is absent."""
         name = str(getattr(byte_getter, "path", "<chunk>"))
-        header = read_header(fetch, self.header_size, name)
-        if header is None:
+        found = read_header(fetch, self.header_size, name)
+        if found is None:
             return None
-        source = ChunkSource(fetch, header.nbytes + data_nbytes(header), name)
+        header, head = found
+        source = ChunkSource(fetch, header.nbytes + TableLayout.from_header(header).data_nbytes, head, name)
         return TileReader(source.part(header.nbytes, source.nbytes), header, cache_bytes=0, scaled=self.scaled)
 
 

@@ -1,0 +1,218 @@
+"""An array and the parameters of its compression -> encoded tiles: whole batches, without the GIL, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from . import threads as pool
+from .codecs import _kernels, engine as engines
+from .codecs.quantize import CFITSIO_ZBLANK, DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK
+from .errors import HeaderError, TileCompError, UnsupportedError
+from .tiling.grid import TileGrid
+from .tiling.params import CompressionParams
+
+__all__ = ["EncodedTiles", "NotEncodableError", "encode"]
+
+RUN_PIXELS = 1 << 18
+"""Pixels that a thread encodes at a time; a tile may have more."""
+
+RUNS_AHEAD = 16
+"""Runs for each thread that are encoded before the first of them is given out: what bounds the memory."""
+
+_TILE = np.dtype(_kernels.ENCODED_TILE, align=True)
+_OUT_OF_RANGE = _kernels.STATUS["OUT_OF_RANGE"]
+
+
+class NotEncodableError(TileCompError, ValueError):
+    """
+    A tile has pixels that its algorithm cannot hold.
+
+    Attributes
+    ----------
+    tile : tuple of int
+        Grid coordinates, C order.
+    row : int
+        Table row, counted from 0.
+    """
+
+    def __init__(self, reason: str, tile: tuple[int, ...] | None = None, row: int | None = None):
+        super().__init__(reason)
+        self.tile, self.row = tile, row
+
+
+@dataclass(frozen=True)
+class EncodedTiles:
+    """
+    Some tiles that follow one another in the table.
+
+    Attributes
+    ----------
+    row : int
+        Table row of the first, counted from 0.
+    column : (n,) ndarray of uint8
+        Where each is to stand: 1 COMPRESSED_DATA, 2 GZIP_COMPRESSED_DATA, 3 UNCOMPRESSED_DATA.
+    nbytes : (n,) ndarray of int64
+        Bytes of each.
+    zscale, zzero : (n,) ndarray of float64
+        Scale and zero point; 0 for tiles that are not quantized.
+    has_null : (n,) ndarray of bool
+        Whether a tile of a quantized image has undefined pixels (NaN).
+    heap : memoryview
+        The bytes of all of them, in order, without gaps.
+    """
+
+    row: int
+    column: np.ndarray
+    nbytes: np.ndarray
+    zscale: np.ndarray
+    zzero: np.ndarray
+    has_null: np.ndarray
+    heap: memoryview
+
+    def __len__(self) -> int:
+        return len(self.nbytes)
+
+
+def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: float = DEFAULT_QUANTIZE_LEVEL,
+           gzip_level: int | None = None, threads: int | None = None,
+           engine: str | None = None) -> Iterator[EncodedTiles]:
+    """
+    Encode the tiles of an image.
+
+    Parameters
+    ----------
+    image : array_like
+        Pixels, in any strides and byte order: of the type that `params` say is stored, or of the integer type that BZERO
+        makes of it (uint16, uint32, uint64, int8). It has the shape of the image, or is a slab of it along the first axis.
+    params : CompressionParams
+        How. `hcomp_scale` counts as for cfitsio: over 0 it is times the noise of each tile, under 0 minus the scale
+        itself, 0 is lossless. `zblank` is the integer for undefined pixels of quantized tiles, by default the one that
+        cfitsio writes.
+    start : int
+        Index along the first axis where the slab begins: a multiple of the tile's size. The slab must end where a tile
+        ends.
+    quantize_level : float
+        Steps in one standard deviation of the noise; if negative, minus the step itself.
+    gzip_level : int, optional
+        0 to 12; by default the fastest one that is no larger than what fpack writes.
+    threads : int, optional
+        Threads to use at most; 1 starts none.
+    engine : {"kernel", "cfitsio"}, optional
+        By default ASTROPY_TILECOMP_ENGINE, else "kernel".
+
+    Yields
+    ------
+    EncodedTiles
+        The next tiles, in row order. No more than `RUNS_AHEAD` runs of `RUN_PIXELS` for each thread are held at a time.
+
+    Raises
+    ------
+    NotEncodableError
+        If a tile has pixels that the algorithm cannot hold.
+    HeaderError
+        If `params` ask for what cannot be written.
+    TypeError, ValueError
+        If type or shape of the image are not those of `params`, or a setting is out of range.
+
+    Notes
+    -----
+    Tiles of floats that cannot be quantized (no noise, too large a range, infinite pixels) are kept as they are, gzipped.
+    A tile with undefined pixels is never made lossy by HCOMPRESS_1: they would not survive.
+    """
+    image = np.asanyarray(image)
+    grid = TileGrid(params.image_shape, params.tile_shape)
+    first_row = _first_row(image, grid, start)
+    _require_type(image, params)
+    settings = _settings(params, quantize_level, gzip_level, engine)
+    settings |= {"type": _kernels.TYPE_CODES[image.dtype.str[1:]], "swap": not image.dtype.isnative, "first_row": first_row}
+    encoder = _kernels.TileEncoder(image, grid.tile_shape, settings)
+    return _pieces(encoder, grid, first_row, pool.thread_count(threads, image.size))
+
+
+def _first_row(image: np.ndarray, grid: TileGrid, start: int) -> int:
+    """Table row of the first tile of a slab; checks that the slab consists of whole tiles."""
+    if image.ndim != grid.ndim or image.shape[1:] != grid.image_shape[1:]:
+        raise ValueError(f"the array has shape {image.shape}, expected {grid.image_shape} or a slab of it")
+    if image.ndim > _kernels.MAX_AXES:
+        raise UnsupportedError(f"an image of {image.ndim} axes: tiles of more than {_kernels.MAX_AXES} are not encoded")
+    stop, size, tile = start + image.shape[0], grid.image_shape[0], grid.tile_shape[0]
+    if not 0 <= start <= stop <= size or start % tile or (stop % tile and stop != size):
+        raise ValueError(f"the slab is {start} to {stop} of {size}, expected whole tiles of {tile}")
+    return start // tile * prod(grid.grid_shape[1:])
+
+
+def _require_type(image: np.ndarray, params: CompressionParams) -> None:
+    """The array has the type that is stored, or the one that BZERO makes of it."""
+    wanted = {params.dtype, params.offset_dtype} - {None}
+    if image.dtype.newbyteorder("=") not in wanted:
+        raise TypeError(f"the array has type {image.dtype.str}, expected {' or '.join(sorted(map(str, wanted)))}")
+
+
+def _settings(params: CompressionParams, quantize_level: float, gzip_level: int | None, engine: str | None) -> dict:
+    """The fields of ``tc_encode_image`` that do not depend on the array."""
+    level = _kernels.GZIP_DEFAULT_LEVEL if gzip_level is None else gzip_level
+    if not 0 <= level <= 12:
+        raise ValueError(f"gzip_level is {gzip_level!r}, expected 0 to 12")
+    if params.quantized and not np.isfinite(np.float32(quantize_level)):
+        raise ValueError(f"quantize_level is {quantize_level!r}, expected a finite number")
+    lossy = params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale != 0
+    if lossy and params.quantized and params.dither_method == 2:
+        raise HeaderError("HCOMPRESS_1 with a scale changes the marks by which SUBTRACTIVE_DITHER_2 keeps zeros; use method 1")
+    zblank = CFITSIO_ZBLANK if params.zblank is None else params.zblank
+    if params.quantized and zblank not in (CFITSIO_ZBLANK, STANDARD_ZBLANK):
+        raise HeaderError(keyword="ZBLANK", found=zblank, expected=f"{CFITSIO_ZBLANK} or {STANDARD_ZBLANK}")
+    return {
+        "algorithm": _kernels.ALGORITHM_CODES[params.zcmptype],
+        "engine": _kernels.ENGINE_CODES[engines.choose(engine)],
+        "bytepix": params.bytepix,
+        "blocksize": params.blocksize,
+        "hcompress_scale": params.hcomp_scale,
+        "plio_offset": params.plio_offset,
+        "gzip_level": level,
+        "quantized": params.quantized,
+        "q": quantize_level if params.quantized else 0,
+        "method": params.dither_method,
+        "zdither0": params.zdither0 or 1,
+        "zblank": zblank if params.quantized else 0,
+    }
+
+
+def _pieces(encoder, grid: TileGrid, first_row: int, threads: int) -> Iterator[EncodedTiles]:
+    """Encode some runs ahead in threads, give them out in order, and so on."""
+    n_tiles = encoder.n_tiles
+    per_run = max(1, RUN_PIXELS // max(1, prod(grid.tile_shape)))
+    runs = range(0, n_tiles, per_run)
+    ahead = RUNS_AHEAD * threads
+    for batch in range(0, len(runs), ahead):
+        done: dict[int, EncodedTiles] = {}
+
+        def encode_run(first: int, done=done) -> None:
+            done[first] = _encode_run(encoder, grid, first_row, first, min(per_run, n_tiles - first))
+
+        pool.run(encode_run, runs[batch : batch + ahead], threads)
+        for first in runs[batch : batch + ahead]:
+            yield done.pop(first)
+
+
+def _encode_run(encoder, grid: TileGrid, first_row: int, first: int, n: int) -> EncodedTiles:
+    """The tiles `first` to `first` + n of the array."""
+    tiles = np.zeros(n, _TILE)
+    heap = np.empty(encoder.bound(n), np.uint8)
+    used = encoder.encode(first, tiles.view(np.uint8), heap)
+    bad = np.flatnonzero(tiles["status"])
+    if len(bad):
+        row = first_row + first + int(bad[0])
+        raise _error_of(int(tiles["status"][bad[0]]), grid.tile(row), row)
+    fields = (np.ascontiguousarray(tiles[name]) for name in ("column", "nbytes", "zscale", "zzero"))
+    return EncodedTiles(first_row + first, *fields, tiles["has_null"].astype(bool), heap[:used].data)
+
+
+def _error_of(status: int, tile: tuple[int, ...], row: int) -> Exception:
+    place = f"tile {tile}, row {row}"
+    if status == _OUT_OF_RANGE:
+        return NotEncodableError(f"{place}: a pixel, or the scale, is outside of what the algorithm can hold", tile, row)
+    return engines.error_of(status, tile=tile, row=row)

@@ -55,7 +55,7 @@ ROWS_INLINE ROWS(block) ROWS(join)(COEF h0, COEF hx, COEF hy, COEF hc, int k)
 {
     const COEF bit0 = (COEF)1 << k, bit1 = (COEF)2 << k;
     const int shift = k == 0 ? 2 : 1;
-    COEF low0, low1, sum, difference;
+    COEF low0, low1, up, sum, difference;
 
     hx = ROWS(round)(hx, bit1);
     hy = ROWS(round)(hy, bit1);
@@ -64,7 +64,8 @@ ROWS_INLINE ROWS(block) ROWS(join)(COEF h0, COEF hx, COEF hy, COEF hc, int k)
     hx = ROWS(inward)(hx, low0);
     hy = ROWS(inward)(hy, low0);
     low1 = (hc ^ hx ^ hy) & bit1;
-    h0 = h0 < 0 && low0 == 0 ? ADD(h0, low1) : SUB(ADD(h0, low0), low1);
+    up = SIGN_MASK(h0) & SIGN_MASK(low0 - 1); /* -1 for a negative mean without a low bit: it moves up */
+    h0 = SUB(ADD(h0, low0), SUB(low1 ^ up, up));
     sum = ADD(h0, hx);
     difference = SUB(h0, hx);
     return (ROWS(block)){SUB(difference, SUB(hy, hc)) >> shift, ADD(difference, SUB(hy, hc)) >> shift,

@@ -22,6 +22,7 @@
 
 #include "tc_bits.h"
 #include "tc_hcompress_planes.h"
+#include "tc_hcompress_signs.h"
 #include "tc_hcompress_transform.h"
 
 #define HEAD_NBYTES 25u
@@ -155,44 +156,17 @@ static tc_status read_planes(tc_bits *in, const head *h, const workspace *work)
     return mark == END_MARK ? TC_OK : TC_CORRUPT;
 }
 
-/* Give every magnitude that is not 0 the sign that comes next, and undo the division by the scale. */
-static tc_status read_signs_i32(tc_bits *in, int32_t *coef, size_t n, uint32_t scale)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (coef[i] == 0) continue;
-        if (tc_bits_left(in) == 0) return TC_TRUNCATED;
-        const uint32_t negative = -(uint32_t)(tc_bits_peek(in) >> 63);
-        tc_bits_skip(in, 1);
-        coef[i] = (int32_t)((((uint32_t)coef[i] * scale) ^ negative) - negative);
-    }
-    return TC_OK;
-}
-
-static tc_status read_signs_i64(tc_bits *in, int64_t *coef, size_t n, uint64_t scale)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (coef[i] == 0) continue;
-        if (tc_bits_left(in) == 0) return TC_TRUNCATED;
-        const uint64_t negative = -(tc_bits_peek(in) >> 63);
-        tc_bits_skip(in, 1);
-        coef[i] = (int64_t)((((uint64_t)coef[i] * scale) ^ negative) - negative);
-    }
-    return TC_OK;
-}
-
 static tc_status read_signs(tc_bits *in, const head *h, const tc_hcompress_tile *tile)
 {
     const uint32_t scale = h->scale > 1 ? (uint32_t)h->scale : 1;
     const size_t n = tile->nx * tile->ny;
 
     in->pos = 8 * tc_bits_used(in);
-    if (tile->wide) {
-        TC_TRY(read_signs_i64(in, tile->coef, n, scale));
+    TC_TRY(tc_hcompress_read_signs(in, tile->coef, n, tile->wide, scale));
+    if (tile->wide)
         *(int64_t *)tile->coef = (int64_t)((uint64_t)h->mean * scale);
-    } else {
-        TC_TRY(read_signs_i32(in, tile->coef, n, scale));
+    else
         *(int32_t *)tile->coef = (int32_t)(h->mean * scale);
-    }
     return TC_OK;
 }
 
@@ -249,49 +223,42 @@ static uint64_t largest_magnitude(const int32_t *src, size_t n)
     return (uint64_t)(-(int64_t)low > high ? -(int64_t)low : high);
 }
 
-static int64_t coefficient(const tc_hcompress_tile *tile, size_t i)
+/* Take coefficient (0, 0) out of the others. */
+static int64_t take_mean(const tc_hcompress_tile *tile)
 {
-    return tile->wide ? ((int64_t *)tile->coef)[i] : ((int32_t *)tile->coef)[i];
+    const int64_t mean = tile->wide ? *(int64_t *)tile->coef : *(int32_t *)tile->coef;
+
+    memset(tile->coef, 0, tile->wide ? sizeof(int64_t) : sizeof(int32_t));
+    return mean;
 }
 
-static void set_coefficient(const tc_hcompress_tile *tile, size_t i, int64_t value)
+/* The union of the bits of n magnitudes. */
+static uint64_t bits_of_row(const tc_hcompress_tile *tile, size_t first, size_t n)
 {
+    uint64_t wide_bits = 0;
+    uint32_t bits = 0;
+
     if (tile->wide)
-        ((int64_t *)tile->coef)[i] = value;
+        for (size_t i = first; i < first + n; i++) wide_bits |= ((const uint64_t *)tile->coef)[i];
     else
-        ((int32_t *)tile->coef)[i] = (int32_t)value;
+        for (size_t i = first; i < first + n; i++) bits |= ((const uint32_t *)tile->coef)[i];
+    return wide_bits | bits;
 }
 
-/* Divide by the scale, rounding to the nearest. */
-static int64_t digitize(int64_t v, int32_t scale)
+static tc_status count_planes(const tc_hcompress_tile *tile, uint8_t n_planes[3])
 {
-    const int64_t half = scale > 1 ? ((int64_t)scale + 1) / 2 - 1 : 0;
-
-    return scale > 1 ? (v > 0 ? v + half : v - half) / scale : v;
-}
-
-/* Replace the coefficients by their digitized magnitudes, put their signs down in `signs`; fills in h->n_planes. */
-static tc_status take_signs(const workspace *work, head *h, size_t *signs_nbytes)
-{
-    const tc_hcompress_tile *const tile = &work->tile;
     const size_t below = tc_half(tile->ny), right = tc_half(tile->nx);
-    tc_bit_writer out = tc_bits_create(work->signs, tile->nx * tile->ny / 8 + 16);
-    uint64_t seen[3] = {0};
+    uint64_t bits[3] = {0};
 
-    for (size_t i = 0; i < tile->ny; i++)
-        for (size_t j = 0; j < tile->nx; j++) {
-            const size_t at = i * tile->nx + j;
-            const int64_t v = digitize(coefficient(tile, at), h->scale);
-
-            if (v != 0) tc_bits_put(&out, v < 0, 1);
-            set_coefficient(tile, at, v < 0 ? -v : v);
-            seen[(i >= below) + (j >= right)] |= (uint64_t)(v < 0 ? -v : v);
-        }
-    for (int i = 0; i < 3; i++) {
-        h->n_planes[i] = (uint8_t)tc_bit_length(seen[i]);
-        if (h->n_planes[i] > TC_HCOMPRESS_MAX_PLANES) return TC_OUT_OF_RANGE;
+    for (size_t i = 0; i < tile->ny; i++) {
+        bits[i >= below] |= bits_of_row(tile, i * tile->nx, right);
+        bits[1 + (i >= below)] |= bits_of_row(tile, i * tile->nx + right, tile->nx - right);
     }
-    return tc_bits_finish(&out, signs_nbytes);
+    for (int i = 0; i < 3; i++) {
+        n_planes[i] = (uint8_t)tc_bit_length(bits[i]);
+        if (n_planes[i] > TC_HCOMPRESS_MAX_PLANES) return TC_OUT_OF_RANGE;
+    }
+    return TC_OK;
 }
 
 static void write_head(tc_bit_writer *out, const head *h)
@@ -309,6 +276,7 @@ tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int3
                                   size_t dst_cap, void *scratch, size_t *used)
 {
     head h = {.rows = (uint32_t)ny, .columns = (uint32_t)nx, .scale = scale};
+    const uint32_t divisor = scale > 1 ? (uint32_t)scale : 1;
     size_t signs_nbytes, n;
 
     *used = 0;
@@ -319,9 +287,9 @@ tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int3
     tc_bit_writer out = tc_bits_create(dst, dst_cap);
 
     tc_hcompress_forward(&work.tile, src);
-    h.mean = digitize(coefficient(&work.tile, 0), scale);
-    set_coefficient(&work.tile, 0, 0);
-    TC_TRY(take_signs(&work, &h, &signs_nbytes));
+    h.mean = tc_hcompress_digitize(take_mean(&work.tile), divisor);
+    signs_nbytes = tc_hcompress_take_signs(work.tile.coef, nx * ny, wide, divisor, work.signs);
+    TC_TRY(count_planes(&work.tile, h.n_planes));
     write_head(&out, &h);
     for (unsigned i = 0; i < 4; i++) {
         tc_hcompress_quadrant quadrant;

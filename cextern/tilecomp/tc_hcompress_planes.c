@@ -7,19 +7,15 @@
  *         code of 0; the code of 0 further down is lawful though no writer needs it.
  * A quadrant without elements still has a root in each of its planes.
  *
- * Here cells are kept packed, 16 in a 64-bit word, the first in its highest bits, as the stream has them: direct
- * planes are used where they lie in the stream.  Magnitudes are put together from up to 32 planes at a time.
- * Grids of bits are kept in rows of whole 32-bit words, the first bit in the highest bit of a word. */
+ * Direct planes are used where they lie in the stream.  Grids of bits are kept in rows of whole 32-bit words, the first
+ * bit in the highest bit of a word. */
 #include "tc_hcompress_planes.h"
 
 #include <string.h>
 
 #include "tc_hcompress_transform.h"
 
-#define GROUP 32u    /* planes that are put together at a time */
-#define CELLS 16u    /* cells in a word */
 #define MAX_LEVELS 40
-#define SLACK 32u    /* bytes that accesses of whole words may touch behind an array, or before it */
 #define FORMAT_TREE 15u
 #define FORMAT_DIRECT 0u
 #define TOP_PAIRS 0xccccccccccccccccu /* the upper two bits of every cell */
@@ -44,27 +40,6 @@ static const uint8_t cell_of_code[64] = {
     TWICE(11, 5),   TWICE(13, 5),   16 * 6 + 0,     16 * 6 + 14};
 
 /* ---- packed cells and bits ---- */
-
-static uint64_t load_cells(const uint8_t *packed, unsigned bit, size_t first)
-{
-    const size_t at = bit + 4 * first;
-    const uint8_t *const byte = packed + at / 8;
-
-    return tc_load_be64(byte) << (at % 8) | byte[8] >> (8 - at % 8);
-}
-
-/* Store 16 cells from cell `first` on; what lies behind them is lost. */
-static void store_cells(uint8_t *packed, size_t first, uint64_t cells)
-{
-    uint8_t *byte = packed + first / 2;
-
-    if (first % 2) {
-        *byte = (uint8_t)((*byte & 0xf0) | cells >> 60);
-        cells <<= 4;
-        byte++;
-    }
-    tc_store_be64(byte, cells);
-}
 
 static uint32_t load_be32(const uint8_t *src)
 {
@@ -141,8 +116,8 @@ static int tree_levels(size_t height, size_t width)
 
 typedef struct {
     size_t n_cells, plane_nbytes;
-    uint8_t *planes;             /* GROUP times plane_nbytes */
-    uint8_t *codes;              /* a byte a cell, SLACK before and behind */
+    uint8_t *planes;             /* TC_HCOMPRESS_GROUP times plane_nbytes */
+    uint8_t *codes;              /* a byte a cell, TC_HCOMPRESS_SLACK before and behind */
     uint8_t *bits[MAX_LEVELS];   /* of each level of a tree: which of its cells are not 0 */
 } workspace;
 
@@ -153,16 +128,16 @@ static size_t lay_out(workspace *work, size_t height, size_t width, uint8_t *scr
     size_t size = 0;
 
     work->n_cells = tc_half(height) * tc_half(width);
-    work->plane_nbytes = tc_half(work->n_cells) + SLACK;
+    work->plane_nbytes = tc_half(work->n_cells) + TC_HCOMPRESS_SLACK;
     work->planes = scratch;
-    size += GROUP * work->plane_nbytes;
-    work->codes = scratch ? scratch + size + SLACK : NULL;
-    size += work->n_cells + 2 * SLACK;
+    size += TC_HCOMPRESS_GROUP * work->plane_nbytes;
+    work->codes = scratch ? scratch + size + TC_HCOMPRESS_SLACK : NULL;
+    size += work->n_cells + 2 * TC_HCOMPRESS_SLACK;
     for (int level = 1; level <= n_levels; level++) {
         const grid g = grid_of(height, width, level);
 
         work->bits[level] = scratch ? scratch + size : NULL;
-        size += g.height * g.nbytes + SLACK;
+        size += g.height * g.nbytes + TC_HCOMPRESS_SLACK;
     }
     return size;
 }
@@ -175,11 +150,6 @@ size_t tc_hcompress_planes_scratch(size_t height, size_t width)
 }
 
 /* ---- reading ---- */
-
-typedef struct {
-    const uint8_t *cells; /* packed, NULL if all are 0; SLACK more bytes may be read */
-    unsigned bit;         /* where in the first byte they begin */
-} plane;
 
 /* Read `count` codes to end[-count] ... end[-1], backwards: raster order, for the stream has the reverse. */
 static tc_status read_codes(tc_bits *in, size_t count, uint8_t *end)
@@ -224,7 +194,7 @@ static void expand_level(const uint8_t *bits, const grid *g, const uint8_t *code
         const uint8_t *const row = bits + i * g->nbytes;
         uint8_t *const top = below + 2 * i * g_below->nbytes, *const bottom = top + g_below->nbytes;
 
-        for (size_t j = 0; j < g->width; j += CELLS) {
+        for (size_t j = 0; j < g->width; j += TC_CELLS) {
             const uint64_t cells = place_cells(load_bits16(row, j), &codes);
             const size_t left = g_below->width - 2 * j;
             const uint32_t inside = left < 32 ? ~(UINT32_MAX >> left) : UINT32_MAX;
@@ -244,18 +214,18 @@ static void expand_level(const uint8_t *bits, const grid *g, const uint8_t *code
 static void expand_cells(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *packed)
 {
     for (size_t i = 0; i < g->height; i++)
-        for (size_t j = 0; j < g->width; j += CELLS)
-            store_cells(packed, i * g->width + j, place_cells(load_bits16(bits + i * g->nbytes, j), &codes));
+        for (size_t j = 0; j < g->width; j += TC_CELLS)
+            tc_store_cells(packed, i * g->width + j, place_cells(load_bits16(bits + i * g->nbytes, j), &codes));
 }
 
 static tc_status read_tree(tc_bits *in, size_t height, size_t width, const workspace *work, uint8_t *packed,
-                           plane *result)
+                           tc_hcompress_plane *result)
 {
     const int n_levels = tree_levels(height, width);
     uint8_t *const end = work->codes + work->n_cells;
     size_t count = 1;
 
-    *result = (plane){NULL, 0};
+    *result = (tc_hcompress_plane){NULL, 0};
     store_be32(work->bits[n_levels], 1u << 31);
     for (int level = n_levels; count > 0; level--) {
         const grid g = grid_of(height, width, level);
@@ -263,7 +233,7 @@ static tc_status read_tree(tc_bits *in, size_t height, size_t width, const works
         TC_TRY(read_codes(in, count, end));
         if (level == 1) {
             expand_cells(work->bits[1], &g, end - count, packed);
-            *result = (plane){packed, 0};
+            *result = (tc_hcompress_plane){packed, 0};
             return TC_OK;
         }
         const grid g_below = grid_of(height, width, level - 1);
@@ -273,26 +243,26 @@ static tc_status read_tree(tc_bits *in, size_t height, size_t width, const works
 }
 
 /* Use the cells where they lie; near the end of the stream, where whole words reach too far, copy them. */
-static tc_status read_direct(tc_bits *in, const workspace *work, uint8_t *packed, plane *result)
+static tc_status read_direct(tc_bits *in, const workspace *work, uint8_t *packed, tc_hcompress_plane *result)
 {
     const size_t n_cells = work->n_cells, first = in->pos;
 
     if (tc_bits_left(in) / 4 < n_cells) return TC_TRUNCATED;
     tc_bits_skip(in, 4 * n_cells);
-    *result = (plane){in->src + first / 8, first % 8};
-    if (in->len - in->pos / 8 >= SLACK) return TC_OK;
+    *result = (tc_hcompress_plane){in->src + first / 8, first % 8};
+    if (in->len - in->pos / 8 >= TC_HCOMPRESS_SLACK) return TC_OK;
     tc_bits copied = {in->src, in->len, first};
-    for (size_t i = 0; i < n_cells; i += CELLS / 2) {
-        store_cells(packed, i, tc_bits_peek(&copied));
-        tc_bits_skip(&copied, 4 * CELLS / 2);
+    for (size_t i = 0; i < n_cells; i += TC_CELLS / 2) {
+        tc_store_cells(packed, i, tc_bits_peek(&copied));
+        tc_bits_skip(&copied, 4 * TC_CELLS / 2);
         if (copied.pos > in->pos) break;
     }
-    *result = (plane){packed, 0};
+    *result = (tc_hcompress_plane){packed, 0};
     return TC_OK;
 }
 
 static tc_status read_plane(tc_bits *in, size_t height, size_t width, const workspace *work, uint8_t *packed,
-                            plane *result)
+                            tc_hcompress_plane *result)
 {
     uint32_t format;
 
@@ -317,66 +287,6 @@ static tc_status read_empty(tc_bits *in, unsigned n_planes)
     return TC_OK;
 }
 
-/* spread[b] has the bits of a byte of two cells in eight bytes: the upper row in the low half, the lower one above. */
-#define SPREAD(b)                                                                                                      \
-    ((uint64_t)((b) >> 7 & 1) | (uint64_t)((b) >> 6 & 1) << 8 | (uint64_t)((b) >> 3 & 1) << 16 |                       \
-     (uint64_t)((b) >> 2 & 1) << 24 | (uint64_t)((b) >> 5 & 1) << 32 | (uint64_t)((b) >> 4 & 1) << 40 |                \
-     (uint64_t)((b) >> 1 & 1) << 48 | (uint64_t)((b) & 1) << 56)
-#define SPREAD4(b) SPREAD(b), SPREAD((b) + 1), SPREAD((b) + 2), SPREAD((b) + 3)
-#define SPREAD16(b) SPREAD4(b), SPREAD4((b) + 4), SPREAD4((b) + 8), SPREAD4((b) + 12)
-#define SPREAD64(b) SPREAD16(b), SPREAD16((b) + 16), SPREAD16((b) + 32), SPREAD16((b) + 48)
-static const uint64_t spread[256] = {SPREAD64(0), SPREAD64(64), SPREAD64(128), SPREAD64(192)};
-
-/* Magnitudes of the 2 x 32 elements of 16 cells, from n_planes planes. */
-static void put_together(const plane *planes, unsigned n_planes, size_t first, uint32_t top[32], uint32_t bottom[32])
-{
-    memset(top, 0, 32 * sizeof *top);
-    memset(bottom, 0, 32 * sizeof *bottom);
-    for (unsigned low = 0; low < n_planes; low += 8) {
-        uint64_t sums[8] = {0};
-
-        for (unsigned p = low; p < n_planes && p < low + 8; p++) {
-            if (!planes[p].cells) continue;
-            const uint64_t cells = load_cells(planes[p].cells, planes[p].bit, first);
-            for (int b = 0; b < 8; b++) sums[b] |= spread[cells >> (56 - 8 * b) & 0xff] << (p - low);
-        }
-        for (int b = 0; b < 8; b++)
-            for (int x = 0; x < 4; x++) {
-                top[4 * b + x] |= (uint32_t)(sums[b] >> (8 * x) & 0xff) << low;
-                bottom[4 * b + x] |= (uint32_t)(sums[b] >> (32 + 8 * x) & 0xff) << low;
-            }
-    }
-}
-
-/* Store n magnitudes whose lowest plane is `low`; the first group of planes stored is the highest. */
-static void store_magnitudes(const tc_hcompress_quadrant *quadrant, size_t at, const uint32_t *values, size_t n,
-                             unsigned low, bool highest)
-{
-    if (!quadrant->wide) {
-        memcpy((int32_t *)quadrant->coef + at, values, n * sizeof *values);
-        return;
-    }
-    int64_t *const coef = (int64_t *)quadrant->coef + at;
-    for (size_t i = 0; i < n; i++) coef[i] = (highest ? 0 : coef[i]) | (int64_t)((uint64_t)values[i] << low);
-}
-
-static void store_group(const tc_hcompress_quadrant *quadrant, const plane *planes, unsigned n_planes, unsigned low,
-                        bool highest)
-{
-    const size_t height = quadrant->height, width = quadrant->width;
-
-    for (size_t i = 0; i < height; i += 2)
-        for (size_t j = 0; j < width; j += 32) {
-            const size_t n = width - j < 32 ? width - j : 32;
-            uint32_t top[32], bottom[32];
-
-            put_together(planes, n_planes, i / 2 * tc_half(width) + j / 2, top, bottom);
-            store_magnitudes(quadrant, i * quadrant->stride + j, top, n, low, highest);
-            if (i + 1 < height)
-                store_magnitudes(quadrant, (i + 1) * quadrant->stride + j, bottom, n, low, highest);
-        }
-}
-
 tc_status tc_hcompress_read_quadrant(tc_bits *in, const tc_hcompress_quadrant *quadrant, void *scratch)
 {
     const size_t height = quadrant->height, width = quadrant->width;
@@ -386,12 +296,12 @@ tc_status tc_hcompress_read_quadrant(tc_bits *in, const tc_hcompress_quadrant *q
     if (height == 0 || width == 0) return read_empty(in, quadrant->n_planes);
     lay_out(&work, height, width, scratch);
     do {
-        plane planes[GROUP];
+        tc_hcompress_plane planes[TC_HCOMPRESS_GROUP];
 
-        low = end > GROUP ? (end - 1) / GROUP * GROUP : 0;
+        low = end > TC_HCOMPRESS_GROUP ? (end - 1) / TC_HCOMPRESS_GROUP * TC_HCOMPRESS_GROUP : 0;
         for (unsigned p = end; p-- > low;)
             TC_TRY(read_plane(in, height, width, &work, work.planes + (p - low) * work.plane_nbytes, &planes[p - low]));
-        store_group(quadrant, planes, end - low, low, end == quadrant->n_planes);
+        tc_hcompress_put_planes(quadrant, planes, end - low, low);
         end = low;
     } while (end > 0);
     return TC_OK;
@@ -399,44 +309,16 @@ tc_status tc_hcompress_read_quadrant(tc_bits *in, const tc_hcompress_quadrant *q
 
 /* ---- writing ---- */
 
-static uint64_t magnitude(const tc_hcompress_quadrant *quadrant, size_t row, size_t col)
-{
-    const size_t at = row * quadrant->stride + col;
-
-    if (row >= quadrant->height || col >= quadrant->width) return 0;
-    return quadrant->wide ? (uint64_t)((int64_t *)quadrant->coef)[at] : (uint64_t)((int32_t *)quadrant->coef)[at];
-}
-
-/* Take the cells of planes [low, end) out of the magnitudes. */
-static void take_apart(const tc_hcompress_quadrant *quadrant, unsigned low, unsigned end, const workspace *work)
-{
-    const size_t rows = tc_half(quadrant->height), cols = tc_half(quadrant->width);
-
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j += CELLS) {
-            uint64_t cells[GROUP] = {0};
-
-            for (unsigned c = 0; c < CELLS && j + c < cols; c++)
-                for (unsigned corner = 0; corner < 4; corner++) {
-                    const uint64_t v = magnitude(quadrant, 2 * i + corner / 2, 2 * (j + c) + corner % 2) >> low;
-
-                    for (unsigned p = 0; p < end - low; p++) cells[p] |= (v >> p & 1) << (63 - 4 * c - corner);
-                }
-            for (unsigned p = 0; p < end - low; p++)
-                store_cells(work->planes + p * work->plane_nbytes, i * cols + j, cells[p]);
-        }
-}
-
 /* Mark which cells of the plane are not 0; returns their number. */
 static size_t mark_cells(const uint8_t *packed, const grid *g, uint8_t *bits)
 {
     size_t n_set = 0;
 
     for (size_t i = 0; i < g->height; i++)
-        for (size_t j = 0; j < g->width; j += 2 * CELLS) {
+        for (size_t j = 0; j < g->width; j += 2 * TC_CELLS) {
             const size_t at = i * g->width + j, left = g->width - j;
-            const uint32_t high = cells_set(load_cells(packed, 0, at));
-            const uint32_t low = left > CELLS ? cells_set(load_cells(packed, 0, at + CELLS)) : 0;
+            const uint32_t high = cells_set(tc_load_cells(packed, 0, at));
+            const uint32_t low = left > TC_CELLS ? cells_set(tc_load_cells(packed, 0, at + TC_CELLS)) : 0;
             const uint32_t inside = left < 32 ? ~(UINT32_MAX >> left) : UINT32_MAX;
             const uint32_t word = (high << 16 | low) & inside;
 
@@ -461,9 +343,9 @@ static size_t mark_level(const uint8_t *below, const grid *g_below, const grid *
     size_t n_set = 0;
 
     for (size_t i = 0; i < g->height; i++)
-        for (size_t j = 0; j < g->nbytes * 8; j += 2 * CELLS) {
+        for (size_t j = 0; j < g->nbytes * 8; j += 2 * TC_CELLS) {
             const uint32_t high = cells_set(cells_above(below, g_below, i, j));
-            const uint32_t low = j + CELLS < g->width ? cells_set(cells_above(below, g_below, i, j + CELLS)) : 0;
+            const uint32_t low = j + TC_CELLS < g->width ? cells_set(cells_above(below, g_below, i, j + TC_CELLS)) : 0;
 
             store_be32(bits + i * g->nbytes + j / 8, high << 16 | low);
             n_set += (size_t)__builtin_popcount(high << 16 | low);
@@ -492,8 +374,8 @@ static size_t put_level(tc_bit_writer *out, const uint8_t *below, const grid *g_
     size_t n_bits = 0;
 
     for (size_t i = g->height; i-- > 0;)
-        for (size_t j = (g->width - 1) / CELLS * CELLS + CELLS; j > 0;) {
-            j -= CELLS;
+        for (size_t j = (g->width - 1) / TC_CELLS * TC_CELLS + TC_CELLS; j > 0;) {
+            j -= TC_CELLS;
             n_bits += put_cells(out, cells_above(below, g_below, i, j));
         }
     return n_bits;
@@ -503,11 +385,11 @@ static size_t put_plane_cells(tc_bit_writer *out, const uint8_t *packed, size_t 
 {
     size_t n_bits = 0, end = n_cells;
 
-    while (end > CELLS && n_bits <= most_bits) {
-        end -= CELLS;
-        n_bits += put_cells(out, load_cells(packed, 0, end));
+    while (end > TC_CELLS && n_bits <= most_bits) {
+        end -= TC_CELLS;
+        n_bits += put_cells(out, tc_load_cells(packed, 0, end));
     }
-    if (n_bits <= most_bits) n_bits += put_cells(out, load_cells(packed, 0, 0) & ~(UINT64_MAX >> 1 >> (4 * end - 1)));
+    if (n_bits <= most_bits) n_bits += put_cells(out, tc_load_cells(packed, 0, 0) & ~(UINT64_MAX >> 1 >> (4 * end - 1)));
     return n_bits;
 }
 
@@ -540,10 +422,10 @@ static bool write_tree(tc_bit_writer *out, size_t height, size_t width, const wo
 static void write_direct(tc_bit_writer *out, const uint8_t *packed, size_t n_cells)
 {
     tc_bits_put(out, FORMAT_DIRECT, 4);
-    for (size_t i = 0; i < n_cells; i += CELLS / 2) {
-        const unsigned n = n_cells - i < CELLS / 2 ? (unsigned)(n_cells - i) : CELLS / 2;
+    for (size_t i = 0; i < n_cells; i += TC_CELLS / 2) {
+        const unsigned n = n_cells - i < TC_CELLS / 2 ? (unsigned)(n_cells - i) : TC_CELLS / 2;
 
-        tc_bits_put(out, load_cells(packed, 0, i) >> (64 - 4 * n), 4 * n);
+        tc_bits_put(out, tc_load_cells(packed, 0, i) >> (64 - 4 * n), 4 * n);
     }
 }
 
@@ -566,8 +448,8 @@ void tc_hcompress_write_quadrant(tc_bit_writer *out, const tc_hcompress_quadrant
     }
     lay_out(&work, height, width, scratch);
     for (unsigned end = quadrant->n_planes, low; end > 0; end = low) {
-        low = (end - 1) / GROUP * GROUP;
-        take_apart(quadrant, low, end, &work);
+        low = (end - 1) / TC_HCOMPRESS_GROUP * TC_HCOMPRESS_GROUP;
+        tc_hcompress_take_planes(quadrant, low, end - low, work.planes, work.plane_nbytes);
         for (unsigned p = end; p-- > low;) {
             const uint8_t *const packed = work.planes + (p - low) * work.plane_nbytes;
             const tc_bit_writer before = *out;

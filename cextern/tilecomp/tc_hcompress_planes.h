@@ -2,22 +2,14 @@
 #ifndef TC_HCOMPRESS_PLANES_H
 #define TC_HCOMPRESS_PLANES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "tc_bits.h"
+#include "tc_hcompress_cells.h"
 #include "tc_status.h"
 
 #define TC_HCOMPRESS_MAX_PLANES 62
-
-typedef struct {
-    size_t height, width;
-    unsigned n_planes;
-    void *coef;    /* its first magnitude, of type int32_t (at most 31 planes) or int64_t */
-    size_t stride; /* elements between the rows of coef */
-    bool wide;     /* int64_t */
-} tc_hcompress_quadrant;
 
 /* Bytes of scratch for a quadrant of any number of planes. */
 size_t tc_hcompress_planes_scratch(size_t height, size_t width);

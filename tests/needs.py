@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import astropy_tilecomp
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 SHIPPED = REPOSITORY / "tests" / "data"
 SHARED = REPOSITORY.parent / "shared"
@@ -65,3 +67,23 @@ def module(name):
         The module; the test is skipped where it cannot be imported.
     """
     return pytest.importorskip(name, reason=f"Python package {name} is not installed")
+
+
+def face(name):
+    """
+    Find a name of the package that may not be built yet.
+
+    Parameters
+    ----------
+    name : str
+        A name of `astropy_tilecomp`.
+
+    Returns
+    -------
+    object
+        What it names; the test is skipped while there is no such name.
+    """
+    found = getattr(astropy_tilecomp, name, None)
+    if found is None:
+        pytest.skip(f"astropy_tilecomp.{name} is not there yet")
+    return found

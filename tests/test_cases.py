@@ -117,6 +117,7 @@ def edit_header(path, hdu, key, times):
 
 def compress_and_read(path, settings, target):
     """Write a plain image compressed with `settings`, and read it back."""
+    needs.face("write_image")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         image = tc.CompImageHDU(fits.getdata(path), **settings)

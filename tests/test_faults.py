@@ -9,6 +9,7 @@ from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
+import needs
 from small_files import (
     PRIMARY,
     CompressedImage,
@@ -515,6 +516,8 @@ def test_a_file_that_is_cut(tmp_path, missing):
 
 
 def write_and_read(path, pixels, **settings):
+    """Write an image compressed by our own encoders, and read it back."""
+    needs.face("write_image")
     fits.HDUList([fits.PrimaryHDU(), tc.CompImageHDU(pixels, **settings)]).writeto(path)
     with tc.open(path) as hdul:
         return np.array(hdul[1].data)

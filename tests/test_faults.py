@@ -84,6 +84,7 @@ def test_integer_offsets_give_the_other_sign(tmp_path, dtype, bzero, result):
 
 
 def test_editing_the_header_of_a_scaled_image_keeps_the_pixels(tmp_path):
+    needs.face("write_image")
     stored = integers((6, 8))
     path = gzipped(stored, (3, 4), cards=[("BSCALE", 0.5), ("BZERO", 10.0)]).write(tmp_path / "edit.fits")
     for n in range(3):
@@ -297,7 +298,7 @@ def test_a_gzip_tile_that_is_broken(tmp_path, fault):
     stream = {
         "cut": whole[: len(whole) // 2], "checksum": whole[:-8] + bytes(4) + whole[-4:], "length": whole[:-4] + bytes(4),
         "short": gzip_1(pixels[:, :12], "i4"), "bomb": gzip_1(np.zeros(1 << 26), "u1"), "zlib": b"\x78\x9c" + whole[10:-8],
-        "two members": gzip_1(pixels[:8], "i4") + gzip_1(pixels[8:], "i4"), "trailing": whole[:10],
+        "two members": gzip_1(pixels[:12], "i4") + gzip_1(pixels[12:], "i4"), "trailing": whole[:10],
     }[fault]
     image = CompressedImage(pixels.shape, (16, 16), 32, "GZIP_1").add_tiles([stream])
     assert_refused(image.write(tmp_path / "broken.fits"), tc.CorruptTileError)

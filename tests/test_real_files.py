@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import astropy_tilecomp as tc
 import needs
 
 DAMAGED = "fitsiopure_comp.fits"
-READ_ERRORS = (tc.TileCompError, OSError)
+pytestmark = pytest.mark.filterwarnings("ignore")  # many of these files have odd headers
 
 
 def folder_of_real_files():
@@ -23,9 +22,8 @@ def folder_of_real_files():
 
 REAL = folder_of_real_files()
 FILES = json.loads((REAL / "MANIFEST.json").read_text())["files"]
-HDUS = [(entry["name"], hdu) for entry in FILES if entry["name"] != DAMAGED for hdu in entry["compressed_hdus"]]
-each_hdu = pytest.mark.parametrize(("name", "expected"), HDUS, ids=[f"{name}[{hdu['index']}]" for name, hdu in HDUS])
-each_file = pytest.mark.parametrize("name", [entry["name"] for entry in FILES if entry["name"] != DAMAGED])
+FILES = [entry for entry in FILES if entry["name"] != DAMAGED]
+each_file = pytest.mark.parametrize("entry", FILES, ids=lambda entry: entry["name"])
 
 
 def hash_pixels(pixels):
@@ -38,10 +36,8 @@ def hash_pixels(pixels):
 
 
 def open_stored(name, **options):
-    """Open a real file for its stored pixels, quietly: several of the files have odd headers."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return tc.open(REAL / name, do_not_scale_image_data=True, **options)
+    """Open a real file for its stored pixels."""
+    return tc.open(REAL / name, do_not_scale_image_data=True, **options)
 
 
 def random_sections(shape, rng, n):
@@ -59,61 +55,55 @@ def random_sections(shape, rng, n):
 
 
 @pytest.mark.parametrize("threads", [1, None], ids=["1-thread", "all-threads"])
-@each_hdu
-def test_data_gives_the_agreed_pixels(name, expected, threads):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with open_stored(name, threads=threads) as hdul:
+@each_file
+def test_data_gives_the_agreed_pixels(entry, threads):
+    with open_stored(entry["name"], threads=threads) as hdul:
+        for expected in entry["compressed_hdus"]:
             data = hdul[expected["index"]].data
-    assert list(data.shape) == expected["shape"]
-    assert data.dtype.newbyteorder(">").str == expected["decoded"]["dtype"]
-    assert hash_pixels(data) == expected["decoded"]["sha256"]
+            assert list(data.shape) == expected["shape"]
+            assert data.dtype.newbyteorder(">").str == expected["decoded"]["dtype"]
+            assert hash_pixels(data) == expected["decoded"]["sha256"], f"HDU {expected['index']}"
 
 
-@each_hdu
-def test_the_whole_section_gives_the_agreed_pixels(name, expected):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with open_stored(name) as hdul:
+@pytest.mark.parametrize("engine", ["kernel", "cfitsio"])
+@each_file
+def test_the_whole_section_gives_the_agreed_pixels(entry, engine):
+    with open_stored(entry["name"], engine=engine) as hdul:
+        for expected in entry["compressed_hdus"]:
             section = hdul[expected["index"]].section
             assert section.shape == tuple(expected["shape"])
-            assert hash_pixels(section[...]) == expected["decoded"]["sha256"]
+            assert hash_pixels(section[...]) == expected["decoded"]["sha256"], f"HDU {expected['index']}"
 
 
 @each_file
-def test_random_sections_equal_the_data(name):
-    entry = next(entry for entry in FILES if entry["name"] == name)
+def test_random_sections_equal_the_data(entry):
     rng = np.random.default_rng(8)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with open_stored(name) as whole, open_stored(name) as lazy:
-            for expected in entry["compressed_hdus"][:6]:
-                data = whole[expected["index"]].data
-                section = lazy[expected["index"]].section
-                for index in random_sections(data.shape, rng, 12):
-                    assert_array_equal(section[index], data[index], err_msg=f"HDU {expected['index']}, {index}")
+    with open_stored(entry["name"]) as whole, open_stored(entry["name"]) as lazy:
+        for expected in entry["compressed_hdus"][:6]:
+            data = whole[expected["index"]].data
+            section = lazy[expected["index"]].section
+            for index in random_sections(data.shape, rng, 12):
+                assert_array_equal(section[index], data[index], err_msg=f"HDU {expected['index']}, {index}")
 
 
-SCALED = [(name, hdu) for name, hdu in HDUS if "scaled" in hdu]
-
-
-@pytest.mark.parametrize(("name", "expected"), SCALED, ids=[f"{name}[{hdu['index']}]" for name, hdu in SCALED])
-def test_scaled_pixels(name, expected):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with tc.open(REAL / name) as hdul, tc.open(REAL / name) as lazy:
+@pytest.mark.parametrize(
+    "entry",
+    [entry for entry in FILES if any("scaled" in hdu for hdu in entry["compressed_hdus"])],
+    ids=lambda entry: entry["name"],
+)
+def test_scaled_pixels(entry):
+    with tc.open(REAL / entry["name"]) as hdul, tc.open(REAL / entry["name"]) as lazy:
+        for expected in (hdu for hdu in entry["compressed_hdus"] if "scaled" in hdu):
+            agreed = expected["scaled"]["astropy"]
             data = hdul[expected["index"]].data
-            section = lazy[expected["index"]].section[...]
-    agreed = expected["scaled"]["astropy"]
-    assert data.dtype.newbyteorder(">").str == agreed["dtype"]
-    assert hash_pixels(data) == agreed["sha256"]
-    assert hash_pixels(section) == agreed["sha256"]
+            assert data.dtype.newbyteorder(">").str == agreed["dtype"]
+            assert hash_pixels(data) == agreed["sha256"]
+            assert hash_pixels(lazy[expected["index"]].section[...]) == agreed["sha256"]
 
 
 def test_a_damaged_file_raises():
     damaged = needs.shared("data/real") / DAMAGED
-    with warnings.catch_warnings(), pytest.raises(READ_ERRORS):
-        warnings.simplefilter("ignore")
+    with pytest.raises((tc.TileCompError, OSError)):  # astropy itself may find no HDU 1 in it
         with tc.open(damaged) as hdul:
             hdul[1].data
 

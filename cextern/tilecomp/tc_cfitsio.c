@@ -8,7 +8,7 @@
  *                      a single pixel: ours encodes such tiles
  *   fits_hdecompress*  know neither length nor size of the tile, keep their state in globals, overflow their scratch where
  *                      the tile is one pixel wide and their 32-bit arithmetic on large tiles: always the 64-bit one, behind
- *                      a lock; tiles one pixel wide are left to our decoder
+ *                      a lock; tiles one pixel wide are left to our decoder.  Pixels are cut off to 32 bits, not clipped
  *   fits_hcompress*    do not test their buffer in one of two ways of writing a plane: it has room for the longest stream */
 #include "tc_cfitsio.h"
 
@@ -335,14 +335,18 @@ static inline int call_sized_hdecompress(any_function *hdecompress, uint8_t *str
     _Generic(&fits_hdecompress64, plain_hdecompress *: call_plain_hdecompress,                                         \
              sized_hdecompress *: call_sized_hdecompress)((any_function *)fits_hdecompress64, __VA_ARGS__)
 
-/* What libcfitsio leaves in `pixels`: the values as int, one after the other from its first byte. */
-static void clip_pixels(const LONGLONG *pixels, size_t n, int bits, int32_t *dst)
+/* libcfitsio leaves the pixels as int, one after the other from the first byte of `pixels`, cut off to 32 bits.  A pixel
+ * that our decoder clipped to the range of `bits` may have lost more than that, and keeps what it gave. */
+static void take_pixels(const LONGLONG *pixels, size_t n, int bits, int32_t *dst)
 {
     const int32_t least = bits == 8 ? 0 : bits == 16 ? INT16_MIN : INT32_MIN;
     const int32_t most = bits == 8 ? UINT8_MAX : bits == 16 ? INT16_MAX : INT32_MAX;
 
-    memcpy(dst, pixels, n * sizeof *dst);
-    for (size_t i = 0; i < n; i++) dst[i] = dst[i] < least ? least : dst[i] > most ? most : dst[i];
+    for (size_t i = 0; i < n; i++) {
+        int32_t pixel;
+        memcpy(&pixel, (const char *)pixels + i * sizeof pixel, sizeof pixel);
+        if (dst[i] != least && dst[i] != most) dst[i] = pixel < least ? least : pixel > most ? most : pixel;
+    }
 }
 
 tc_status tc_cfitsio_hcompress_decode_i32(const uint8_t *src, size_t src_len, size_t nx, size_t ny, int bits,
@@ -362,7 +366,7 @@ tc_status tc_cfitsio_hcompress_decode_i32(const uint8_t *src, size_t src_len, si
         pthread_mutex_lock(&one_at_a_time);
         CALL_HDECOMPRESS(copy, smooth, pixels, (int)n, &found_nx, &found_ny, &status);
         pthread_mutex_unlock(&one_at_a_time);
-        if (status == 0) clip_pixels(pixels, n, bits, dst);
+        if (status == 0) take_pixels(pixels, n, bits, dst);
     }
     const bool lacks_memory = !copy || !pixels;
     free(copy);

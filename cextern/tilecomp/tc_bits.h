@@ -66,6 +66,8 @@ static inline uint64_t tc_bits_peek(const tc_bits *in)
     uint64_t window = 0;
 
     if (in->len - first >= 8) return tc_load_be64(in->src + first) << (in->pos % 8);
+    if (first == in->len) return 0;
+    if (in->len >= 8) return tc_load_be64(in->src + in->len - 8) << (in->pos - 8 * (in->len - 8));
     for (size_t i = first; i < in->len; i++) window |= (uint64_t)in->src[i] << (56 - 8 * (i - first));
     return window << (in->pos % 8);
 }

@@ -6,6 +6,8 @@
 
 #include <immintrin.h>
 
+#define TC_RICE_TARGET TC_TARGET_AVX2
+#define TC_RICE_LEADING_ZEROS(bits) ((unsigned)_lzcnt_u64(bits))
 #include "tc_rice_emit.h"
 #include "tc_rice_scalar.h"
 

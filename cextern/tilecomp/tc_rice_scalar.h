@@ -6,7 +6,14 @@
 #include "tc_bits.h"
 #include "tc_rice.h"
 
-#define TC_RICE_INLINE static inline __attribute__((always_inline))
+/* A file that builds these functions for an instruction set says so before. */
+#ifndef TC_RICE_TARGET
+#define TC_RICE_TARGET
+#define TC_RICE_LEADING_ZEROS(bits) ((unsigned)__builtin_clzll((bits) | 1)) /* 63 or more if all bits are 0 */
+#endif
+
+#define TC_RICE_KEEP_ORDER __asm__ volatile("" ::: "memory")
+#define TC_RICE_INLINE TC_RICE_TARGET static inline __attribute__((always_inline))
 
 typedef struct {
     unsigned bits;      /* of a pixel */
@@ -56,55 +63,6 @@ TC_RICE_INLINE tc_status tc_rice_careful(tc_rice_width width, tc_rice_state *s, 
     return TC_OK;
 }
 
-/* Decode up to `end`, `group` pixels from each window; a group that does not fit its window goes the careful way. */
-TC_RICE_INLINE tc_status tc_rice_groups(tc_rice_width width, tc_rice_state *s, unsigned fs, void *dst, size_t end,
-                                        const unsigned group)
-{
-    size_t pos = s->in.pos, i = s->i;
-    uint32_t last = s->last;
-
-    while (end - i >= group && s->in.len - pos / 8 >= 8) {
-        uint64_t window = tc_load_be64(s->in.src + pos / 8) << (pos % 8);
-        uint64_t seen = 0;
-        size_t consumed = 0;
-        uint32_t value = last;
-
-        for (unsigned k = 0; k < group; k++) {
-            const unsigned zeros = window ? (unsigned)__builtin_clzll(window) : 64;
-            const uint64_t rest = window << (zeros % 64); /* its top bit is the one that ends the zeros */
-            const uint64_t folded = ((uint64_t)zeros << fs) + (rest >> (63 - fs)) - (1ull << fs);
-
-            window = rest << (fs + 1);
-            consumed += zeros + fs + 1;
-            seen |= folded;
-            value += tc_rice_unfold((uint32_t)folded);
-            tc_rice_store(width, dst, i + k, value);
-        }
-        if (consumed <= TC_BITS_WINDOW && (width.bits == 32 || seen >> width.bits == 0)) {
-            pos += consumed;
-            last = value;
-            i += group;
-        } else {
-            tc_status status;
-
-            s->in.pos = pos, s->last = last, s->i = i;
-            status = tc_rice_careful(width, s, fs, dst, i + group);
-            if (status != TC_OK) return status;
-            pos = s->in.pos, last = s->last, i = s->i;
-        }
-    }
-    s->in.pos = pos, s->last = last, s->i = i;
-    return tc_rice_careful(width, s, fs, dst, end);
-}
-
-TC_RICE_INLINE tc_status tc_rice_coded_block(tc_rice_width width, tc_rice_state *s, unsigned fs, void *dst,
-                                             size_t end)
-{
-    if (fs <= 3) return tc_rice_groups(width, s, fs, dst, end, 8);
-    if (fs <= 7) return tc_rice_groups(width, s, fs, dst, end, 4);
-    return tc_rice_groups(width, s, fs, dst, end, 2);
-}
-
 TC_RICE_INLINE tc_status tc_rice_plain_block(tc_rice_width width, tc_rice_state *s, void *dst, size_t end)
 {
     for (; s->i < end; s->i++) {
@@ -117,25 +75,184 @@ TC_RICE_INLINE tc_status tc_rice_plain_block(tc_rice_width width, tc_rice_state 
     return TC_OK;
 }
 
-/* Decode from a block boundary up to pixel n. */
-TC_RICE_INLINE tc_status tc_rice_blocks(tc_rice_width width, tc_rice_state *s, uint32_t blocksize, void *dst, size_t n)
+TC_RICE_INLINE void tc_rice_equal_block(tc_rice_width width, tc_rice_state *s, void *dst, size_t end)
 {
-    while (s->i < n) {
-        const size_t end = n - s->i < blocksize ? n : s->i + blocksize; /* never past n, cannot overflow */
-        uint32_t code;
+    for (; s->i < end; s->i++) tc_rice_store(width, dst, s->i, s->last);
+}
 
-        TC_TRY(tc_bits_get(&s->in, width.code_bits, &code));
+/* Where the block that begins at pixel i ends: never past n, and it cannot overflow. */
+TC_RICE_INLINE size_t tc_rice_block_end(size_t i, uint32_t blocksize, size_t n)
+{
+    return n - i < blocksize ? n : i + blocksize;
+}
+
+/* ---- the quick way: a window of the next bits, filled up 8 bytes at a time while as many are left ---- */
+
+/* `count` bits of the window are claimed, and in.pos is after them and at a byte; the bits below are the stream's, too.
+ * With a count of 0 the window is closed, and in.pos is what it always is. */
+typedef struct {
+    uint64_t bits;
+    unsigned count;
+} tc_rice_window;
+
+TC_RICE_INLINE int tc_rice_word_left(const tc_rice_state *s)
+{
+    return s->in.len - s->in.pos / 8 >= 8;
+}
+
+TC_RICE_INLINE void tc_rice_open_window(tc_rice_state *s, tc_rice_window *w)
+{
+    const unsigned odd = s->in.pos % 8;
+
+    if (!tc_rice_word_left(s)) return;
+    w->bits = tc_load_be64(s->in.src + s->in.pos / 8) << odd;
+    w->count = 56 - odd;
+    s->in.pos += w->count;
+}
+
+TC_RICE_INLINE void tc_rice_close_window(tc_rice_state *s, tc_rice_window *w)
+{
+    s->in.pos -= w->count;
+    *w = (tc_rice_window){0, 0};
+}
+
+/* At least 56 bits afterwards.  The address does not depend on what was decoded since the last time. */
+TC_RICE_INLINE void tc_rice_fill_window(tc_rice_state *s, tc_rice_window *w)
+{
+    w->bits |= tc_load_be64(s->in.src + s->in.pos / 8) >> w->count;
+    s->in.pos += (63 - w->count) & ~7u;
+    w->count |= 56;
+}
+
+/* Decode up to `end`, `group` pixels from each filling, or to a group that takes more. */
+TC_RICE_INLINE void tc_rice_groups(tc_rice_width width, tc_rice_state *state, tc_rice_window *w, unsigned fs,
+                                   void *dst, size_t end, const unsigned group)
+{
+    const unsigned most_zeros = (UINT32_MAX >> (32 - width.bits)) >> fs, fixed = group * (fs + 1);
+    const unsigned most = most_zeros < 56 - fixed ? most_zeros : 56 - fixed; /* of all pixels, so of each */
+    tc_rice_state s = *state; /* in registers: pixels written through dst cannot alias it */
+    tc_rice_window window = *w;
+
+    while (end - s.i >= group && tc_rice_word_left(&s)) {
+        uint64_t bits;
+        unsigned zeros_of_all = 0;
+        uint32_t value = s.last;
+
+        tc_rice_fill_window(&s, &window);
+        bits = window.bits;
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < group; k++) {
+            const unsigned zeros = TC_RICE_LEADING_ZEROS(bits);
+            const uint64_t rest = bits << (zeros % 64); /* its top bit is the one that ends the zeros */
+            const uint32_t folded = (zeros << fs) + (uint32_t)(rest >> (63 - fs)) - (1u << fs);
+
+            bits = rest << (fs + 1);
+            zeros_of_all += zeros;
+            value += tc_rice_unfold(folded);
+            tc_rice_store(width, dst, s.i + k, value);
+            TC_RICE_KEEP_ORDER; /* joining neighbours' stores would take more instructions than it saves */
+        }
+        if (zeros_of_all > most) break;
+        window.bits = bits;
+        window.count -= zeros_of_all + fixed;
+        s.last = value;
+        s.i += group;
+    }
+    *w = window;
+    *state = s;
+}
+
+/* A function of its own for each width and size of the group: its loop needs every register. */
+#define TC_RICE_GROUPS(bits, group)                                                                                    \
+    TC_RICE_TARGET static __attribute__((noinline)) void tc_rice_groups_##bits##_##group(                              \
+        tc_rice_state *s, tc_rice_window *w, unsigned fs, void *dst, size_t end)                                       \
+    {                                                                                                                  \
+        tc_rice_groups(TC_RICE_WIDTH_##bits, s, w, fs, dst, end, group);                                               \
+    }
+TC_RICE_GROUPS(8, 8)
+TC_RICE_GROUPS(8, 4)
+TC_RICE_GROUPS(16, 8)
+TC_RICE_GROUPS(16, 4)
+TC_RICE_GROUPS(16, 2)
+TC_RICE_GROUPS(32, 8)
+TC_RICE_GROUPS(32, 4)
+TC_RICE_GROUPS(32, 2)
+
+TC_RICE_INLINE void tc_rice_quick_pixels(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
+                                         void *dst, size_t end)
+{
+    if (width.bits == 8 && fs <= 3) tc_rice_groups_8_8(s, w, fs, dst, end);
+    if (width.bits == 8 && fs > 3) tc_rice_groups_8_4(s, w, fs, dst, end);
+    if (width.bits == 16 && fs <= 3) tc_rice_groups_16_8(s, w, fs, dst, end);
+    if (width.bits == 16 && fs > 3 && fs <= 8) tc_rice_groups_16_4(s, w, fs, dst, end);
+    if (width.bits == 16 && fs > 8) tc_rice_groups_16_2(s, w, fs, dst, end);
+    if (width.bits == 32 && fs <= 3) tc_rice_groups_32_8(s, w, fs, dst, end);
+    if (width.bits == 32 && fs > 3 && fs <= 8) tc_rice_groups_32_4(s, w, fs, dst, end);
+    if (width.bits == 32 && fs > 8) tc_rice_groups_32_2(s, w, fs, dst, end);
+}
+
+TC_RICE_INLINE tc_status tc_rice_coded_block(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
+                                             void *dst, size_t end)
+{
+    for (;;) {
+        tc_rice_quick_pixels(width, s, w, fs, dst, end);
+        if (s->i == end) return TC_OK;
+        tc_rice_close_window(s, w);
+        TC_TRY(tc_rice_careful(width, s, fs, dst, end - s->i < 8 || !tc_rice_word_left(s) ? end : s->i + 8));
+        tc_rice_open_window(s, w);
+    }
+}
+
+/* Decode blocks from a block boundary, up to pixel n or until fewer than 8 bytes are left. */
+TC_RICE_INLINE tc_status tc_rice_quick_blocks(tc_rice_width width, tc_rice_state *s, tc_rice_window *w,
+                                              uint32_t blocksize, void *dst, size_t n)
+{
+    tc_rice_open_window(s, w);
+    while (s->i < n && tc_rice_word_left(s)) {
+        const size_t end = tc_rice_block_end(s->i, blocksize, n);
+        unsigned code;
+
+        tc_rice_fill_window(s, w);
+        code = (unsigned)(w->bits >> (64 - width.code_bits));
+        w->bits <<= width.code_bits;
+        w->count -= width.code_bits;
         if (code == 0) {
-            for (; s->i < end; s->i++) tc_rice_store(width, dst, s->i, s->last);
+            tc_rice_equal_block(width, s, dst, end);
         } else if (code <= width.fs_max) {
-            TC_TRY(tc_rice_coded_block(width, s, code - 1, dst, end));
+            TC_TRY(tc_rice_coded_block(width, s, w, code - 1, dst, end));
         } else if (code == width.fs_max + 1) {
+            tc_rice_close_window(s, w);
             TC_TRY(tc_rice_plain_block(width, s, dst, end));
+            tc_rice_open_window(s, w);
         } else {
             return TC_BAD_CODE;
         }
     }
     return TC_OK;
+}
+
+/* Decode from a block boundary up to pixel n. */
+TC_RICE_INLINE tc_status tc_rice_blocks(tc_rice_width width, tc_rice_state *state, uint32_t blocksize, void *dst,
+                                        size_t n)
+{
+    tc_rice_state s = *state; /* in registers: pixels written through dst cannot alias it */
+    tc_rice_window window = {0, 0};
+    tc_status status = tc_rice_quick_blocks(width, &s, &window, blocksize, dst, n);
+
+    tc_rice_close_window(&s, &window);
+    while (status == TC_OK && s.i < n) {
+        const size_t end = tc_rice_block_end(s.i, blocksize, n);
+        uint32_t code;
+
+        status = tc_bits_get(&s.in, width.code_bits, &code);
+        if (status != TC_OK) break;
+        if (code == 0) tc_rice_equal_block(width, &s, dst, end);
+        else if (code <= width.fs_max) status = tc_rice_careful(width, &s, code - 1, dst, end);
+        else if (code == width.fs_max + 1) status = tc_rice_plain_block(width, &s, dst, end);
+        else status = TC_BAD_CODE;
+    }
+    *state = s;
+    return status;
 }
 
 /* A whole stream, from its seed; `used`, `done` and `status` are set. */

@@ -23,6 +23,9 @@ RUN_PIXELS = 1 << 18
 RUNS_AHEAD = 16
 """Runs for each thread that are encoded before the first of them is given out: what bounds the memory."""
 
+GZIP_LEVELS = {"GZIP_1": 2, "GZIP_2": 1}
+"""The fastest levels that give no larger files than zlib's level 1, which fpack takes."""
+
 _TILE = np.dtype(_kernels.ENCODED_TILE, align=True)
 _OUT_OF_RANGE = _kernels.STATUS["OUT_OF_RANGE"]
 
@@ -98,7 +101,7 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
     quantize_level : float
         Steps in one standard deviation of the noise; if negative, minus the step itself.
     gzip_level : int, optional
-        0 to 12; by default the fastest one that is no larger than what fpack writes.
+        0 to 12; by default that of `GZIP_LEVELS`.
     threads : int, optional
         Threads to use at most; 1 starts none.
     engine : {"kernel", "cfitsio"}, optional
@@ -154,7 +157,7 @@ def _require_type(image: np.ndarray, params: CompressionParams) -> None:
 
 def _settings(params: CompressionParams, quantize_level: float, gzip_level: int | None, engine: str | None) -> dict:
     """The fields of ``tc_encode_image`` that do not depend on the array."""
-    level = _kernels.GZIP_DEFAULT_LEVEL if gzip_level is None else gzip_level
+    level = GZIP_LEVELS.get(params.zcmptype, 1) if gzip_level is None else gzip_level
     if not 0 <= level <= 12:
         raise ValueError(f"gzip_level is {gzip_level!r}, expected 0 to 12")
     if params.quantized and not np.isfinite(np.float32(quantize_level)):

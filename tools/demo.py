@@ -26,7 +26,7 @@ def main(path=FILE):
         image = hdul[1]
         section = image.section
         n_tiles = int(np.prod([-(-length // size) for length, size in zip(section.shape, section.chunks, strict=True)]))
-        print(f"\nHDU 1: {image.header.get('INSTRUME', 'image')}, {image.header.get('DATE-OBS', 'no date')}, "
+        print(f"\nHDU 1: {image.header.get('FIELD', 'image')}, {image.header.get('DATE-OBS', 'no date')}, "
               f"{section.shape} pixels of {section.dtype} in {n_tiles} tiles of {section.chunks}")
         pixels = section[SECTION]
         print(f"\nhdul[1].section[300:400, 200:300]\n{pixels}\n"

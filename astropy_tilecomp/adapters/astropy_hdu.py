@@ -262,7 +262,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         """
         if "data" in self.__dict__:
             return self.__dict__["data"]
-        if self._bintable is None or self._is_empty or not self._table_header.get("NAXIS2"):
+        if self._bintable is None or self._is_empty:
             return None
         with self._lock:
             if "data" not in self.__dict__:

@@ -90,6 +90,20 @@ def test_enormous_rows_are_unsupported():
         TableLayout.from_header(header_of(DATA) | {"NAXIS1": 2**31})
 
 
+@pytest.mark.parametrize("changes", [{"NAXIS2": 2**60}, {"PCOUNT": 2**63}, {"PCOUNT": 10**60}], ids=str)
+def test_an_impossible_data_unit_is_unsupported(changes):
+    with pytest.raises(UnsupportedError, match=r"a data unit of 2\*\*63 bytes"):
+        TableLayout.from_header(header_of(DATA) | changes)
+
+
+def test_the_largest_heap():
+    layout = layout_of(("COMPRESSED_DATA", "1QB"), n_rows=2, pcount=2**63 - 1 - 32)
+    rows = np.array([(5, 2**63 - 1 - 32 - 5), (6, 2**63 - 1 - 32 - 5)], ">i8")
+    table = TileTable.from_bytes(layout, rows.tobytes())
+    assert table.fault.tolist() == [Fault.NONE, Fault.OUTSIDE_HEAP]
+    assert table.offset[0] + table.nbytes[0] == 2**63 - 1
+
+
 def test_columns_are_looked_up_in_order():
     fallbacks = ("UNCOMPRESSED_DATA", "1PE"), ("GZIP_COMPRESSED_DATA", "1PB")
     layout = layout_of(fallbacks[0], DATA, fallbacks[1], ("ZSCALE", "1E"), ("ZZERO", "1J"))

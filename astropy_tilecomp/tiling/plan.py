@@ -8,7 +8,7 @@ import numpy as np
 
 from .params import CompressionParams
 from .selection import Selection
-from .table import Fault, TileTable
+from .table import TileTable
 
 __all__ = ["MAX_RANGE", "ReadPlan", "TileRanges", "coalesce", "plan"]
 
@@ -126,17 +126,17 @@ def plan(params: CompressionParams, selection: Selection, table: TileTable, *, j
     ValueError
         If `table` does not have the rows of `selection`.
     """
-    if not np.array_equal(table.row, selection.rows):
+    if table.row is not selection.rows and not np.array_equal(table.row, selection.rows):
         raise ValueError("the table entries are not those of the rows that the selection touches")
     jobs = np.arange(len(table), dtype=np.int64) if jobs is None else np.asarray(jobs, np.int64)
-    good = table.fault[jobs] == Fault.NONE
-    readable = jobs[good]
+    bad = table.fault[jobs] != 0
+    readable, faulty = jobs[~bad], jobs[bad]
     tiles = coalesce(readable, table.offset[readable], table.nbytes[readable], gap=gap, max_range=max_range)
     masks = None
     if table.mask_offset is not None and table.mask_nbytes is not None:
         masked = readable[table.mask_nbytes[readable] > 0]
         masks = coalesce(masked, table.mask_offset[masked], table.mask_nbytes[masked], gap=gap, max_range=max_range)
-    return ReadPlan(params, selection, table, tiles, masks, jobs[~good])
+    return ReadPlan(params, selection, table, tiles, masks, faulty)
 
 
 def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) -> TileRanges:
@@ -162,23 +162,26 @@ def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) 
     start = offset[order]
     reach = np.maximum.accumulate(start + nbytes[order])
     hole = start[1:] - reach[:-1]
-    needed = int(reach[-1] - start[0] - hole[hole > 0].sum())
-    first = np.concatenate(([0], np.flatnonzero(~_joined(hole, gap, needed // _SPARE)) + 1))
-    first = _split_long(first, start, reach, hole, max_range)
-    bounds = np.append(first, len(start))
+    parting = np.flatnonzero(hole > 0)
+    needed = int(reach[-1] - start[0] - hole[parting].sum())
+    if gap > 1 and len(parting):
+        parting = parting[~_read_through(hole[parting], gap, needed // _SPARE)]
+    first = np.concatenate(([0], parting + 1))
+    if reach[-1] - start[0] > max_range:
+        first = _split_long(first, start, reach, hole, max_range)
+    bounds = np.concatenate((first, [len(start)]))
     ranges = np.stack((start[first], reach[bounds[1:] - 1]), axis=1)
     position = start - np.repeat(start[first], np.diff(bounds))
-    return TileRanges(ranges, bounds.astype(np.int64), np.asarray(jobs, np.int64)[order], position, needed)
+    return TileRanges(ranges, bounds, np.asarray(jobs, np.int64)[order], position, needed)
 
 
-def _joined(hole: np.ndarray, gap: int, spare: int) -> np.ndarray:
-    """Which holes between neighbours do not part ranges: none at all, or among the shortest that fit in `spare` bytes."""
-    joined = hole <= 0
-    short = np.flatnonzero((hole > 0) & (hole < gap))
-    if len(short):
-        short = short[np.argsort(hole[short], kind="stable")]
-        joined[short[:np.searchsorted(np.cumsum(hole[short]), spare, side="right")]] = True
-    return joined
+def _read_through(hole: np.ndarray, gap: int, spare: int) -> np.ndarray:
+    """Which holes are worth reading: those shorter than `gap`, of these the shortest that fit in `spare` bytes."""
+    order = np.argsort(hole, kind="stable")
+    fits = (hole[order] < gap) & (np.cumsum(hole[order]) <= spare)
+    worth = np.empty(len(hole), bool)
+    worth[order] = fits
+    return worth
 
 
 def _split_long(first: np.ndarray, start: np.ndarray, reach: np.ndarray, hole: np.ndarray, max_range: int) -> np.ndarray:

@@ -35,6 +35,9 @@ class Fault(IntEnum):
     OUTSIDE_FILE = 3
 
 
+_GOOD, _MISSING, _OUTSIDE_HEAP, _OUTSIDE_FILE = map(int, Fault)    # numpy compares plain integers several times as fast
+
+
 @dataclass(frozen=True)
 class TableColumn:
     """
@@ -121,7 +124,7 @@ class TableLayout:
         HeaderError
             If a keyword is missing or has a value that the format does not allow, as a THEAP inside of the table.
         UnsupportedError
-            For rows of 2 GiB or more.
+            For rows of 2 GiB or more, and for data units of 2**63 bytes or more.
         """
         values = HeaderValues(header)
         naxis1, naxis2 = (values.integer(keyword, low=0) for keyword in ("NAXIS1", "NAXIS2"))
@@ -138,6 +141,8 @@ class TableLayout:
             raise HeaderError(keyword="NAXIS1", found=naxis1, expected=f"{offset} or more, the width of the columns")
         if naxis1 > 2**31 - 1:
             raise UnsupportedError(f"NAXIS1 is {naxis1}: rows of 2 GiB or more are not supported")
+        if table_nbytes + pcount > 2**63 - 1:
+            raise UnsupportedError(f"NAXIS2 is {naxis2} and PCOUNT {pcount}: a data unit of 2**63 bytes or more")
         return cls(naxis1, naxis2, pcount, theap, tuple(columns))
 
     def __post_init__(self):
@@ -349,39 +354,29 @@ class TileTable:
     @classmethod
     def _from_record(cls, layout: TableLayout, record: np.ndarray, rows: np.ndarray, available: int | None) -> TileTable:
         """Read the fields of a structured array of rows."""
-        n_rows = len(rows)
-        column = np.zeros(n_rows, np.uint8)
-        width = np.ones(n_rows, np.int64)
-        count, heap_offset = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int64)
-        for number, name in enumerate(kw.DATA_COLUMNS, 1):
-            if name not in layout.fields:
-                continue
-            found, start = _descriptors(record[name])
-            here = (column == 0) & (found != 0)
-            column[here], width[here] = number, layout.fields[name].width
-            count[here], heap_offset[here] = found[here], start[here]
+        column, count, heap_offset, width = _look_up(layout, record)
         available = layout.data_nbytes if available is None else available
         fault = _faults(layout, count, heap_offset, width, available)
-        fault[column == 0] = Fault.MISSING
+        fault[column == 0] = _MISSING
         mask_offset = mask_nbytes = None
         mask = layout.mask_field
         if mask is not None:
             found, start = _descriptors(record[mask.name])
             mask_fault = _faults(layout, found, start, mask.width, available)
-            worse = (fault == Fault.NONE) & (mask_fault != Fault.NONE) & (found != 0)
+            worse = (fault == _GOOD) & (mask_fault != _GOOD) & (found != 0)
             fault[worse], count[worse], heap_offset[worse] = mask_fault[worse], found[worse], start[worse]
-            has_mask = (found != 0) & (fault == Fault.NONE)
+            has_mask = (found != 0) & (fault == _GOOD)
             mask_offset = np.where(has_mask, start + layout.theap, 0)
             mask_nbytes = np.where(has_mask, found * mask.width, 0)
-        good = fault == Fault.NONE
+        offset, nbytes = heap_offset + layout.theap, count * width
+        if fault.any():
+            column[fault != _GOOD] = offset[fault != _GOOD] = nbytes[fault != _GOOD] = 0
         scalars = {
             name: record[name].astype(kind) if name in layout.fields else None
             for name, kind in zip(kw.SCALAR_COLUMNS, (np.float64, np.float64, np.int64))
         }
         return cls(
-            rows, np.where(good, column, 0).astype(np.uint8),
-            np.where(good, heap_offset + layout.theap, 0), np.where(good, count * width, 0),
-            scalars["ZSCALE"], scalars["ZZERO"], scalars["ZBLANK"],
+            rows, column, offset, nbytes, scalars["ZSCALE"], scalars["ZZERO"], scalars["ZBLANK"],
             mask_offset, mask_nbytes, fault, count, heap_offset, layout,
         )
 
@@ -518,15 +513,32 @@ def _write_descriptors(layout: TableLayout, record: np.ndarray, name: str, here:
     record[name][:, 1] = np.where(here, start, 0)
 
 
+def _look_up(layout: TableLayout, record: np.ndarray) -> tuple:
+    """Find the column of each tile, with count, offset and bytes of an element; the first column with a count wins."""
+    present = [(number, name) for number, name in enumerate(kw.DATA_COLUMNS, 1) if name in layout.fields]
+    number, name = present[0]
+    count, offset = _descriptors(record[name])
+    width = np.full(1, layout.fields[name].width)
+    column = np.where(count != 0, number, 0).astype(np.uint8)
+    for number, name in present[1:]:
+        found, start = _descriptors(record[name])
+        here = (column == 0) & (found != 0)
+        if here.any():
+            column[here], count[here], offset[here] = number, found[here], start[here]
+            width = np.where(here, layout.fields[name].width, width)
+    return column, count, offset, width
+
+
 def _faults(layout: TableLayout, count, offset, width, available: int) -> np.ndarray:
-    """Hold descriptors against the heap and the file; no product or sum overflows."""
+    """Hold descriptors against the heap and the file; a negative number is a huge one without its sign."""
     heap = layout.heap_nbytes
-    in_heap = (count >= 0) & (offset >= 0) & (count <= heap // width)
-    in_heap &= offset <= heap - np.where(in_heap, count, 0) * width
-    stop = np.where(in_heap, offset + count * width, 0) + layout.theap
-    fault = np.where(in_heap, Fault.NONE, Fault.OUTSIDE_HEAP)
-    fault[in_heap & (stop > available)] = Fault.OUTSIDE_FILE
-    return fault.astype(np.uint8)
+    outside = (count.view(np.uint64) > np.asarray(heap // width, np.uint64)) | (offset.view(np.uint64) > np.uint64(heap))
+    stop = offset + count * width                           # wraps round only where `outside` is true already
+    outside |= stop > heap
+    fault = outside.astype(np.uint8)
+    fault *= _OUTSIDE_HEAP
+    fault[(stop > available - layout.theap) & ~outside] = _OUTSIDE_FILE
+    return fault
 
 
 _FIELDS = frozenset((*kw.DATA_COLUMNS, *kw.SCALAR_COLUMNS, *kw.MASK_COLUMNS))

@@ -188,7 +188,7 @@ def _matches(found: FoundHDU, hdu) -> bool:
 
 
 def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, threads: int | None = None,
-                 engine: str | None = None, on_error: str = "raise", max_nbytes: int | None = None,
+                 engine: str | None = None, on_error: str = "raise", fill_value=0, max_nbytes: int | None = None,
                  storage_options: dict | None = None) -> np.ndarray:
     """
     Read part of a compressed image.
@@ -209,6 +209,8 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
         What decodes; by default ASTROPY_TILECOMP_ENGINE, else "kernel".
     on_error : {"raise", "fill"}
         What to do about tiles that cannot be decoded.
+    fill_value : int
+        What fills such tiles of integer images without BLANK; elsewhere it is NaN, or BLANK.
     max_nbytes : int, optional
         Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
     storage_options : dict, optional
@@ -233,7 +235,8 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
         found = find_image(source, hdu)
         reader = TileReader(
             source.part(found.data_offset, found.end), found.header,
-            threads=threads, engine=engine, on_error=on_error, cache_bytes=0, max_nbytes=max_nbytes,
+            threads=threads, engine=engine, on_error=on_error, fill_value=fill_value,
+            cache_bytes=0, max_nbytes=max_nbytes,
         )
         return reader.read(index, out=out)
     finally:

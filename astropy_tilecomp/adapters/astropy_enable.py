@@ -29,7 +29,7 @@ def enable(**options) -> None:
     Parameters
     ----------
     **options
-        threads, engine, on_error, cache_bytes, max_nbytes of `CompImageHDU`.
+        threads, engine, on_error, fill_value, cache_bytes, max_nbytes of `CompImageHDU`.
 
     Notes
     -----

@@ -30,6 +30,7 @@ class ReadOptions:
     threads: int | None = None
     engine: str | None = None
     on_error: str = "raise"
+    fill_value: float = 0
     cache_bytes: int = DEFAULT_CACHE_BYTES
     max_nbytes: int | None = None
 
@@ -59,6 +60,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         What decodes; by default ASTROPY_TILECOMP_ENGINE, else "kernel".
     on_error : {"raise", "fill"}
         What to do about damaged tiles: raise, or fill them and list them in `damaged_tiles`.
+    fill_value : int
+        What fills the damaged tiles of integer images without BLANK; elsewhere it is NaN, or BLANK.
     cache_bytes : int
         Size of the cache of decoded tiles; 0 turns it off.
     max_nbytes : int, optional
@@ -77,11 +80,12 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         self, data=None, header=None, name=None, compression_type="RICE_1", tile_shape=None, hcomp_scale=0,
         hcomp_smooth=0, quantize_level=16.0, quantize_method=_NO_DITHER, dither_seed=0, do_not_scale_image_data=False,
         uint=True, scale_back=None, bintable=None, *, threads=None, engine=None, on_error="raise",
-        cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None,
+        fill_value=0, cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None,
     ):
         self.__dict__.update(
             _lock=threading.RLock(),
-            _options=self.__dict__.get("_options") or ReadOptions(threads, engine, on_error, cache_bytes, max_nbytes),
+            _options=self.__dict__.get("_options")
+            or ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes),
             _scaling=(do_not_scale_image_data, uint),
             _bintable=bintable,
             _reader=None,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 
 from astropy.io import fits
 
+from ..errors import TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource, SourceFile, as_source, is_packed
 from ..tiling.cards import read_cards
@@ -60,7 +62,11 @@ class TileReading:
     def _wrap_last(self):
         """Replace the table just read by the image in it, if there is one."""
         table = list.__getitem__(self, -1)
-        if not isinstance(table, fits.BinTableHDU) or not _holds_image(table):
+        header = _header_of(table) if isinstance(table, fits.BinTableHDU) else {}
+        if header.get("ZTABLE") in (True, "T"):
+            message = f"HDU {list.__len__(self) - 1} is a compressed table, which is not decompressed: its rows are those of the file"
+            warnings.warn(message, TileCompWarning, stacklevel=2)
+        if header.get("ZIMAGE") not in (True, "T"):
             return
         keywords = {name: self._open_kwargs[name] for name in _HDU_KEYWORDS if name in self._open_kwargs}
         hdu = CompImageHDU(bintable=table, **keywords, **vars(self._read_options))
@@ -79,11 +85,10 @@ class TileReading:
                 self._own_source.close()
 
 
-def _holds_image(table) -> bool:
-    """Whether a table is a compressed image, told from its header bytes if astropy has not parsed them yet."""
+def _header_of(table):
+    """Keyword to value of a table, from its header bytes if astropy has not parsed them yet."""
     text = table.__dict__.get("_header_str")
-    header = table.header if text is None else read_cards(text.encode("latin-1"))
-    return header.get("ZIMAGE") in (True, "T")
+    return table.header if text is None else read_cards(text.encode("latin-1"))
 
 
 class HDUList(TileReading, fits.HDUList):
@@ -95,8 +100,8 @@ class HDUList(TileReading, fits.HDUList):
 
 
 def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy_load_hdus=None,
-         ignore_missing_simple=False, *, threads=None, engine=None, on_error="raise", cache_bytes=DEFAULT_CACHE_BYTES,
-         max_nbytes=None, storage_options=None, **kwargs) -> HDUList:
+         ignore_missing_simple=False, *, threads=None, engine=None, on_error="raise", fill_value=0,
+         cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None, storage_options=None, **kwargs) -> HDUList:
     """
     Open a FITS file.
 
@@ -109,7 +114,7 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
         As in `astropy.io.fits.open`.
     memmap, save_backup, cache, lazy_load_hdus, ignore_missing_simple, **kwargs
         As in `astropy.io.fits.open`.
-    threads, engine, on_error, cache_bytes, max_nbytes
+    threads, engine, on_error, fill_value, cache_bytes, max_nbytes
         How compressed images are read: see `CompImageHDU`.
     storage_options : dict, optional
         What fsspec needs to open a URL.
@@ -128,7 +133,7 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     if memmap is None and not fits.conf.use_memmap:
         memmap = False
     lazy = fits.conf.lazy_load_hdus if lazy_load_hdus is None else bool(lazy_load_hdus)
-    options = ReadOptions(threads, engine, on_error, cache_bytes, max_nbytes)
+    options = ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes)
     source = _source_for(name, storage_options) if mode in _READING_MODES else None
     try:
         hdus = HDUList.fromfile(

@@ -1,0 +1,192 @@
+"""Every line of docs/differences.csv has its test here: what other readers do otherwise, and what this package does."""
+
+import csv
+import gzip
+import io
+import warnings
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from astropy.io.fits.hdu.compressed._compression import CfitsioException
+from numpy.testing import assert_array_equal
+
+import astropy_tilecomp as tc
+from needs import REPOSITORY
+
+IMAGE = np.random.default_rng(3).normal(500, 50, (30, 40)).astype("i2")
+
+
+def compressed(image=IMAGE, **options):
+    """Bytes of a file with a compressed image in HDU 1, written by astropy."""
+    target = io.BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(image, **{"tile_shape": (10, 40), **options})]).writeto(target)
+    return bytearray(target.getvalue())
+
+
+def replace_card(content, keyword, card):
+    """Overwrite a card of the compressed image."""
+    at = content.index(f"{keyword:8}=".encode(), 2880)
+    content[at : at + 80] = card.ljust(80).encode()
+    return bytes(content)
+
+
+def table(columns, rows, heap, *cards):
+    """Bytes of a file with a table of one row for each tile, all of them in one heap."""
+    head = [("XTENSION", "BINTABLE"), ("BITPIX", 8), ("NAXIS", 2), ("NAXIS1", rows.dtype.itemsize), ("NAXIS2", len(rows)),
+            ("PCOUNT", len(heap)), ("GCOUNT", 1), ("TFIELDS", len(columns)), ("ZIMAGE", True)]
+    for number, (name, form) in enumerate(columns, 1):
+        head += [(f"TTYPE{number}", name), (f"TFORM{number}", form)]
+    body = rows.tobytes() + heap
+    text = fits.PrimaryHDU().header.tostring() + fits.Header([*head, *cards]).tostring()
+    return text.encode() + body + bytes(-len(body) % 2880)
+
+
+def shape_cards(bitpix, shape, algorithm):
+    axes = [(f"ZNAXIS{axis}", size) for axis, size in enumerate(reversed(shape), 1)]
+    return [("ZBITPIX", bitpix), ("ZNAXIS", len(shape)), *axes, ("ZCMPTYPE", algorithm)]
+
+
+def data_of(content):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with tc.open(content) as hdus:
+            return hdus[1].data
+
+
+def test_header_faults_wait():
+    content = replace_card(compressed(), "ZBITPIX", "ZBITPIX =                    7")
+    content += bytes(compressed(IMAGE + 1))[2880:]
+    with tc.open(content) as hdus:
+        with pytest.raises(tc.HeaderError, match="ZBITPIX is 7"):
+            hdus[1].data
+        assert_array_equal(hdus[2].data, IMAGE + 1)
+
+
+def test_missing_ztile_means_rows():
+    content = compressed(tile_shape=(1, 40))
+    content = replace_card(content, "ZTILE1", "COMMENT")
+    content = replace_card(bytearray(content), "ZTILE2", "COMMENT")
+    with tc.open(content) as hdus:
+        assert hdus[1].section.chunks == (1, 40)
+        assert hdus[1].tile_shape == (1, 40)
+        assert_array_equal(hdus[1].data, IMAGE)
+
+
+def test_missing_seed_is_one():
+    image = IMAGE.astype("f4")
+    content = compressed(image, quantize_method=1, dither_seed=1)
+    expected = data_of(bytes(content))
+    assert_array_equal(data_of(replace_card(content, "ZDITHER0", "COMMENT")), expected)
+
+
+def test_unknown_zquantiz_is_an_error():
+    content = replace_card(compressed(IMAGE.astype("f4"), quantize_method=1), "ZQUANTIZ", "ZQUANTIZ= 'GUESSED'")
+    with tc.open(content) as hdus, pytest.raises(tc.HeaderError, match="ZQUANTIZ is 'GUESSED'"):
+        hdus[1].data
+
+
+def test_zscale_keywords_count():
+    stored = np.arange(12, dtype=">i4").reshape(3, 4)
+    heap = gzip.compress(stored.tobytes())
+    rows = np.array([(len(heap), 0)], ">i4,>i4")
+    cards = [*shape_cards(-32, (3, 4), "GZIP_1"), ("ZTILE1", 4), ("ZTILE2", 3), ("ZSCALE", 0.5), ("ZZERO", 10.0)]
+    content = table([("COMPRESSED_DATA", "1PB")], rows, heap, *cards)
+    assert_array_equal(data_of(content), stored * np.float32(0.5) + 10)
+
+
+@pytest.mark.parametrize("filled", ["GZIP_COMPRESSED_DATA", "UNCOMPRESSED_DATA"])
+def test_either_fallback_column_is_taken(filled):
+    pixels = np.linspace(0, 1, 12, dtype=">f4").reshape(3, 4)
+    heap = gzip.compress(pixels.tobytes()) if filled.startswith("GZIP") else pixels.tobytes()
+    count = len(heap) if filled.startswith("GZIP") else 12
+    counts = {"GZIP_COMPRESSED_DATA": 0, "UNCOMPRESSED_DATA": 0, filled: count}
+    row = (0, 0, counts["GZIP_COMPRESSED_DATA"], 0, counts["UNCOMPRESSED_DATA"], 0, 0.0, 0.0)
+    rows = np.array([row], ">i4,>i4,>i4,>i4,>i4,>i4,>f8,>f8")
+    columns = [("COMPRESSED_DATA", "1PB"), ("GZIP_COMPRESSED_DATA", "1PB"), ("UNCOMPRESSED_DATA", "1PE"),
+               ("ZSCALE", "1D"), ("ZZERO", "1D")]
+    content = table(columns, rows, heap, *shape_cards(-32, (3, 4), "RICE_1"), ("ZTILE1", 4), ("ZTILE2", 3))
+    assert_array_equal(data_of(content), pixels)
+
+
+def test_plio_of_cfitsio_is_unsigned():
+    words = np.array([0, 7, -100, 9, 0, 0, 0, 0x4002, 0x5002], ">i2")  # 1 1 0 1, as cfitsio codes unsigned pixels
+    rows = np.array([(words.size, 0)], ">i4,>i4")
+    cards = [*shape_cards(16, (1, 4), "PLIO_1"), ("BZERO", 32768)]
+    assert_array_equal(data_of(table([("COMPRESSED_DATA", "1PI")], rows, words.tobytes(), *cards)), [[1, 1, 0, 1]])
+
+
+def test_blank_zero_is_blank():
+    hdu = fits.CompImageHDU(np.array([[0, 1], [2, 0]], "i2"))
+    hdu.header["BLANK"] = 0
+    target = io.BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(target)
+    assert_array_equal(data_of(target.getvalue()), np.array([[np.nan, 1], [2, np.nan]], "f4"))
+
+
+def test_sections_take_arrays():
+    with tc.open(bytes(compressed())) as hdus:
+        assert_array_equal(hdus[1].section[[7, 2], 3:9], IMAGE[[7, 2], 3:9])
+        assert_array_equal(hdus[1].section[::4, IMAGE[0] > 500], IMAGE[::4, IMAGE[0] > 500])
+
+
+def test_section_dtype_is_that_of_values():
+    with tc.open(bytes(compressed(IMAGE.astype("u2")))) as hdus:
+        assert hdus[1].section.dtype == np.dtype("u2") == hdus[1].section[0].dtype
+
+
+def test_sections_see_loaded_data():
+    with tc.open(bytes(compressed())) as hdus:
+        hdus[1].data[0, 0] = -3
+        assert hdus[1].section[0, 0] == -3
+
+
+def test_trailing_bytes_warn():
+    content = compressed()
+    with fits.open(io.BytesIO(content), disable_image_compression=True) as hdus:
+        at = hdus[1]._data_offset
+    content[at : at + 4] = (int.from_bytes(content[at : at + 4], "big") + 5).to_bytes(4, "big")
+    with tc.open(bytes(content)) as hdus:
+        with pytest.warns(tc.TileCompWarning, match="bytes left over"):
+            assert_array_equal(hdus[1].section[:5], IMAGE[:5])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert_array_equal(hdus[1].data, IMAGE)
+
+
+def test_damage_says_where():
+    content = compressed()
+    with fits.open(io.BytesIO(content), disable_image_compression=True) as hdus:
+        at = hdus[1]._data_offset
+    content[at + 8 : at + 12] = (5).to_bytes(4, "big")
+    with tc.open(bytes(content)) as hdus:
+        with pytest.raises(CfitsioException, match=r"tile \(1, 0\), row 1, RICE_1 in COMPRESSED_DATA: .* file offset") as caught:
+            hdus[1].data
+    assert isinstance(caught.value, tc.TruncatedTileError)
+
+
+def test_closed_files_stay_closed(tmp_path):
+    (tmp_path / "a.fits").write_bytes(compressed())
+    hdus = tc.open(tmp_path / "a.fits")
+    section = hdus[1].section
+    hdus.close()
+    with pytest.raises(ValueError, match="closed"):
+        section[0]
+
+
+def test_huge_images_are_refused():
+    content = compressed(np.zeros((30, 40), "u1"), compression_type="GZIP_1", tile_shape=(30, 40))
+    for keyword, value in (("ZNAXIS1", 2**20), ("ZTILE1", 2**20), ("ZNAXIS2", 2**11), ("ZTILE2", 2**11 - 1)):
+        content = bytearray(replace_card(content, keyword, f"{keyword:8}= {value:20}"))
+    content = replace_card(content, "NAXIS2", "NAXIS2  =                    2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with tc.open(content, max_nbytes=1 << 30) as hdus, pytest.raises((tc.UnsupportedError, tc.HeaderError)):
+            hdus[1].data
+
+
+def test_every_line_has_a_test():
+    with open(REPOSITORY / "docs" / "differences.csv", newline="") as file:
+        names = [line["test"] for line in csv.DictReader(file)]
+    here = [name.removeprefix("test_") for name in globals() if name.startswith("test_")]
+    assert sorted([*names, "every_line_has_a_test"]) == sorted(here)

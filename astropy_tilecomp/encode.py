@@ -15,7 +15,7 @@ from .errors import HeaderError, TileCompError, UnsupportedError
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 
-__all__ = ["EncodedTiles", "NotEncodableError", "encode"]
+__all__ = ["EncodedTiles", "NotEncodableError", "encode", "encode_box"]
 
 RUN_PIXELS = 1 << 18
 """Pixels that a thread encodes at a time; a tile may have more."""
@@ -131,8 +131,62 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
     first_row = _first_row(image, grid, start)
     _require_type(image, params)
     settings = _settings(params, quantize_level, gzip_level, engine)
-    settings |= {"type": _kernels.TYPE_CODES[image.dtype.str[1:]], "swap": not image.dtype.isnative, "first_row": first_row}
-    encoder = _kernels.TileEncoder(image, grid.tile_shape, settings)
+    return _encode_rows(image, grid, first_row, settings, threads)
+
+
+def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *, quantize_level: float = DEFAULT_QUANTIZE_LEVEL,
+               gzip_level: int | None = None, threads: int | None = None, engine: str | None = None) -> Iterator[EncodedTiles]:
+    """
+    Encode a box of whole tiles anywhere in an image.
+
+    Parameters
+    ----------
+    values : array_like
+        Pixels, as for `encode`, of as many whole tiles along each axis as are wanted; the last tile along an axis is as
+        short as the image makes it.
+    params : CompressionParams
+        How, as for `encode`.
+    tile : tuple of int
+        Grid coordinates of its first tile.
+    quantize_level, gzip_level, threads, engine : optional
+        As for `encode`.
+
+    Yields
+    ------
+    EncodedTiles
+        Tiles whose rows follow one another.
+
+    Raises
+    ------
+    NotEncodableError, HeaderError, TypeError, ValueError
+        As `encode`.
+    """
+    values = np.asanyarray(values)
+    grid = TileGrid(params.image_shape, params.tile_shape)
+    n_tiles = _tiles_of_box(values, grid, tile)
+    _require_type(values, params)
+    settings = _settings(params, quantize_level, gzip_level, engine)
+    for lead in np.ndindex(*n_tiles[:-1]):
+        box = tuple(slice(at * size, (at + 1) * size) for at, size in zip(lead, grid.tile_shape))
+        first_row = grid.row((*(at + first for at, first in zip(lead, tile)), tile[-1]))
+        yield from _encode_rows(values[box], grid, first_row, settings, threads)
+
+
+def _tiles_of_box(values: np.ndarray, grid: TileGrid, tile: tuple[int, ...]) -> tuple[int, ...]:
+    """Number of tiles of a box along each axis; checks that it consists of whole tiles of the image."""
+    if values.ndim != grid.ndim or len(tile) != grid.ndim:
+        raise ValueError(f"an array of shape {values.shape} at tile {tuple(tile)} of an image of shape {grid.image_shape}")
+    for length, first, tile_size, size in zip(values.shape, tile, grid.tile_shape, grid.image_shape):
+        stop = first * tile_size + length
+        if first < 0 or length == 0 or stop > size or (stop % tile_size and stop != size):
+            raise ValueError(f"an array of shape {values.shape} at tile {tuple(tile)} is no box of whole tiles of shape {grid.tile_shape}")
+    return tuple(-(-length // size) for length, size in zip(values.shape, grid.tile_shape))
+
+
+def _encode_rows(image: np.ndarray, grid: TileGrid, first_row: int, settings: dict, threads: int | None) -> Iterator[EncodedTiles]:
+    """Encode an array of whole tiles whose rows follow one another from `first_row` on."""
+    own = {"type": _kernels.TYPE_CODES[image.dtype.str[1:]], "swap": not image.dtype.isnative, "first_row": first_row}
+    encoder = _kernels.TileEncoder(image, grid.tile_shape, settings | own)
     return _pieces(encoder, grid, first_row, pool.thread_count(threads, image.size))
 
 

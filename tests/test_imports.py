@@ -24,9 +24,11 @@ LAYERS = {
     "threads": {"errors", "keywords"},
     "decode": {"errors", "keywords", "tiling", "codecs", "sources", "threads"},
     "encode": {"errors", "keywords", "tiling", "codecs", "sources", "threads"},
+    "atomic": {"errors", "keywords"},
+    "spool": {"errors", "keywords", "tiling", "codecs", "encode"},
     "read": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode"},
     "files": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
-    "write": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "encode", "read"},
+    "write": {"errors", "keywords", "tiling", "codecs", "sources", "files", "encode", "atomic", "spool"},
     "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
 }
 SAME_LAYER = {"remote": "sources"}  # the sources behind a network

@@ -1,0 +1,102 @@
+"""A file that appears under its name only when it is complete: written beside, synced, put in place by one rename."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+
+__all__ = ["copy_range", "replacing", "sync_folder"]
+
+_COPY_NBYTES = 1 << 24
+
+
+@contextmanager
+def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """
+    Write a file that takes the place of `path` when the block ends well, and leaves no trace when it does not.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; a symbolic link is followed, an existing file keeps its permissions.
+    overwrite : bool
+        Whether an existing file may be replaced.
+
+    Yields
+    ------
+    binary file, open for reading and writing
+        In the folder of `path`, on the same file system.
+
+    Raises
+    ------
+    FileExistsError
+        If the file exists and may not be replaced.
+
+    Notes
+    -----
+    The content is synced before the rename and the folder after it, so a crash at any moment leaves the old file or the
+    new one.
+    """
+    target = os.path.realpath(os.fspath(path))
+    _refuse_existing(target, overwrite)
+    folder, name = os.path.split(target)
+    beside = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
+    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+    try:
+        with os.fdopen(descriptor, "w+b") as file:
+            if os.path.exists(target):
+                os.fchmod(file.fileno(), os.stat(target).st_mode & 0o7777)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _refuse_existing(target, overwrite)
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+    sync_folder(folder)
+
+
+def _refuse_existing(target: str, overwrite: bool) -> None:
+    if not overwrite and os.path.exists(target):
+        raise FileExistsError(f"{target} exists already; overwrite=True replaces it")
+
+
+def sync_folder(folder: str) -> None:
+    """Make a rename in a folder last through a crash of the machine."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy_range(source: BinaryIO, start: int, stop: int, target: BinaryIO) -> None:
+    """
+    Copy bytes of one open file to the end of what was written to another.
+
+    Parameters
+    ----------
+    source : binary file
+        With a descriptor.
+    start, stop : int
+        Which bytes.
+    target : binary file
+        With a descriptor; its position moves on.
+
+    Raises
+    ------
+    OSError
+        If the source ends before `stop`.
+    """
+    target.flush()
+    while start < stop:
+        data = os.pread(source.fileno(), min(_COPY_NBYTES, stop - start), start)
+        if not data:
+            raise OSError(f"{source.name}: ends at byte {start}, expected {stop}")
+        target.write(data)
+        start += len(data)

@@ -94,7 +94,7 @@ def params_for(shape: Sequence[int], dtype, *, algorithm: str | None = None, til
         raise HeaderError(f"{algorithm} holds no 64-bit integers; use GZIP_2 or GZIP_1")
     if code in ("u4", "u8") and algorithm == "PLIO_1":
         raise HeaderError(f"PLIO_1 holds no {dtype}: stored values would be negative")
-    quantized = zbitpix < 0 and not lossless
+    quantized = zbitpix < 0 and not lossless and algorithm != "NOCOMPRESS"
     method = _method_name(quantize_method) if quantized else None
     if quantized and algorithm == "HCOMPRESS_1" and hcomp_scale and method == "SUBTRACTIVE_DITHER_2":
         method = "SUBTRACTIVE_DITHER_1"  # as cfitsio: lossy HCOMPRESS_1 would destroy the marks of zeros

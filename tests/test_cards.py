@@ -87,6 +87,10 @@ def test_mapping():
         cards["NOVALUE"]
 
 
+def test_repr_does_not_print_the_header():
+    assert repr(read_cards(header_of("NAXIS   =                    2"))) == "<HeaderCards of 1 keywords, 2880 bytes>"
+
+
 def test_end_is_a_whole_card_at_its_place():
     text = "COMMENT " + "END".ljust(72)
     data = header_of(text, text[3:].ljust(80), "AFTER   =                    1")

@@ -88,6 +88,16 @@ def test_a_header_of_another_image_is_refused(at, card, keyword):
     assert caught.value.keyword == keyword
 
 
+def test_a_gap_before_the_heap_is_stated():
+    layout = TableLayout.from_header({
+        "NAXIS1": 8, "NAXIS2": 5, "PCOUNT": 90, "THEAP": 60, "TFIELDS": 1, "TTYPE1": "COMPRESSED_DATA", "TFORM1": "1PB(11)",
+    })
+    for style in ("cfitsio", "astropy"):
+        table = image_to_table(IMAGE, PARAMS, layout, style=style)
+        assert TableLayout.from_header(read_cards(join_cards(table))) == layout
+        assert table_to_image(table) == IMAGE
+
+
 def test_unknown_style():
     with pytest.raises(ValueError, match="style is 'other'"):
         image_to_table(IMAGE, PARAMS, LAYOUT, style="other")

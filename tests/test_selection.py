@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from strategies import array_indices, basic_indices, tile_grids
 
 from astropy_tilecomp.tiling.grid import TileGrid
-from astropy_tilecomp.tiling.selection import select
+from astropy_tilecomp.tiling.selection import select, select_outer
 
 GRID = TileGrid((50, 70), (17, 23))
 IMAGE = np.arange(50 * 70).reshape(50, 70)
@@ -97,6 +97,30 @@ def test_axis_arrays_describe_the_same(data):
         for array in (axis.tile, axis.size, axis.start, axis.count, axis.out, axis.pixel, axis.place):
             assert array is None or (array.dtype == np.int64 and array.flags.c_contiguous)
         assert (axis.count > 0).all()
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_outer_product_of_arrays_equals_numpys_ix(data):
+    grid = data.draw(tile_grids(max_axes=3, max_size=8))
+    positions = []
+    for size in grid.image_shape:
+        entries = st.lists(st.integers(-size, size - 1), max_size=5) if size else st.just([])
+        positions.append(np.array(data.draw(entries), np.int64))
+    image = image_of(grid)
+    selection = select_outer(grid, positions)
+    expected = image[np.ix_(*positions)]
+    assert selection.shape == expected.shape
+    assert_array_equal(assemble_from_axes(grid, selection, image), expected)
+    assert selection.rows.tolist() == np.unique(row_of_pixels(grid)[np.ix_(*positions)]).tolist()
+
+
+def test_outer_product_takes_an_array_for_each_axis():
+    with pytest.raises(IndexError, match="1 index arrays for an image of 2 axes"):
+        select_outer(GRID, [[1, 2]])
+    with pytest.raises(IndexError, match="index 99 is out of bounds for axis 1"):
+        select_outer(GRID, [[1, 2], [99]])
+    assert select_outer(GRID, [[True] * 50, [3, 5, 7]]).shape == (50, 3)
 
 
 @given(size=st.integers(1, 200), tile=st.integers(1, 40), which=st.data())

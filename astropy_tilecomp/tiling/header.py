@@ -292,12 +292,11 @@ def _cfitsio_quantization(params: CompressionParams, quantize_level: float | Non
     if not params.quantized:
         return [format_card("ZQUANTIZ", kw.NOT_QUANTIZED, "Lossless compression without quantization")]
     method = _quantization_card(params)
-    history = ["Image was compressed by CFITSIO using scaled integer quantization:"]
-    if quantize_level is not None:
-        history.append(f"  q = {quantize_level:f} / quantized level scaling parameter")
-    history.append(method[0][10:])
-    if quantize_level is None:
-        history = []
+    history = [] if quantize_level is None else [
+        "Image was compressed by CFITSIO using scaled integer quantization:",
+        f"  q = {quantize_level:f} / quantized level scaling parameter",
+        method[0][10:],
+    ]
     return [*method, *(f"HISTORY {line}"[:CARD_SIZE].ljust(CARD_SIZE) for line in history), *_seed_cards(params)]
 
 

@@ -22,6 +22,9 @@ RUN_NBYTES = 1 << 20
 RUN_NBYTES_REMOTE = 16 << 20
 """The same for sources that are read by requests, which are all in flight at once."""
 
+RUNS_PER_THREAD = 4
+"""Runs that a thread takes at least, so that all are done at about the same time."""
+
 SIDE_BY_SIDE = 16
 """RICE_1 tiles that are decoded at once; runs are cut at multiples of it."""
 
@@ -113,7 +116,8 @@ def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine:
     selection = plan.selection
     image = _image_settings(plan.params, out.dtype, engine, scaled, fill_value)
     batch = _Batch(plan, image, selection.axes, out, selection.out_axes)
-    return batch.decode(source, pool.thread_count(threads, out.size), on_error, max_nbytes)
+    n_pixels = prod(int(axis.size.sum()) for axis in selection.axes)
+    return batch.decode(source, pool.thread_count(threads, n_pixels), on_error, max_nbytes)
 
 
 def decode_tiles(plan, source, *, threads: int | None = None, engine: str | None = None, on_error: str = "raise",
@@ -304,10 +308,12 @@ class _Reading:
             return iter(())
         if not self._source.is_local:
             return self._runs_of_ranges()
-        wanted = min(RUN_NBYTES, -(-tiles.nbytes // (4 * threads)) if threads > 1 else RUN_NBYTES)
-        per_run = max(1, wanted * n_jobs // max(tiles.nbytes, 1))
-        if side_by_side and n_jobs > SIDE_BY_SIDE:
-            per_run = max(SIDE_BY_SIDE, per_run // SIDE_BY_SIDE * SIDE_BY_SIDE)
+        per_run = RUN_NBYTES * n_jobs // max(tiles.nbytes, 1)
+        if threads > 1:
+            per_run = min(per_run, -(-n_jobs // (RUNS_PER_THREAD * threads)))
+        if side_by_side:
+            per_run = max(per_run // SIDE_BY_SIDE * SIDE_BY_SIDE, min(SIDE_BY_SIDE, -(-n_jobs // threads)))
+        per_run = max(per_run, 1)
         return ((start, min(start + per_run, n_jobs)) for start in range(0, n_jobs, per_run))
 
     def _runs_of_ranges(self) -> Iterator[tuple[int, int]]:

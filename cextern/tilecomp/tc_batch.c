@@ -429,23 +429,52 @@ static void decode_one(tc_worker *worker, tc_job *job, size_t *n_bad)
 
 /* ---- groups ---- */
 
-/* Tiles of one number of pixels that are RICE_1 streams, side by side. */
-static void decode_rice_group(tc_worker *worker, tc_job *group, size_t n, size_t *n_bad)
+/* RICE_1 tiles that wait to be decoded side by side. */
+typedef struct {
+    tc_job jobs[TC_RICE_STREAMS_AT_ONCE];
+    size_t n;
+    size_t least, most; /* pixels that they need */
+} tc_group;
+
+/* Whether a job may join: tiles of one size, and hardly more to decode than each needs by itself. */
+static bool fits_group(const tc_group *group, const tc_job *job)
+{
+    const size_t least = job->needed < group->least ? job->needed : group->least;
+    const size_t most = job->needed > group->most ? job->needed : group->most;
+
+    return group->n == 0 || (job->n == group->jobs[0].n && most - least <= job->n / TC_RICE_STREAMS_AT_ONCE);
+}
+
+/* Take the job that stands behind the last one of the group. */
+static void join_group(tc_group *group)
+{
+    const size_t needed = group->jobs[group->n].needed;
+
+    if (group->n == 0 || needed < group->least) group->least = needed;
+    if (group->n == 0 || needed > group->most) group->most = needed;
+    group->n++;
+}
+
+static void decode_group(tc_worker *worker, tc_group *group, size_t *n_bad)
 {
     const tc_image *const image = &worker->batch->image;
     const tc_type from = integer_of_width(image->bytepix);
-    const size_t slot = aligned_size(group[0].needed * image->bytepix);
+    const size_t slot = aligned_size(group->most * image->bytepix);
     tc_rice_stream streams[TC_RICE_STREAMS_AT_ONCE];
 
-    for (size_t i = 0; i < n; i++) {
-        void *const dst = target(worker->batch, &group[i], from, worker->pixels + i * slot);
-        streams[i] = (tc_rice_stream){group[i].src, group[i].src_len, dst, group[i].needed, 0, 0, TC_OK};
+    for (size_t i = 0; i < group->n; i++) {
+        const tc_job *const job = &group->jobs[i];
+        void *const dst = target(worker->batch, job, from, worker->pixels + i * slot);
+        streams[i] = (tc_rice_stream){job->src, job->src_len, dst, group->most, 0, 0, TC_OK};
     }
-    tc_rice_decode_streams(streams, n, image->bytepix, image->blocksize);
-    for (size_t i = 0; i < n; i++) {
-        if (streams[i].status == TC_OK) finalize(worker->batch, &group[i], from, streams[i].dst);
-        conclude(worker->batch, &group[i], streams[i].status, streams[i].done, streams[i].used, n_bad);
+    tc_rice_decode_streams(streams, group->n, image->bytepix, image->blocksize);
+    for (size_t i = 0; i < group->n; i++) {
+        tc_job *const job = &group->jobs[i];
+        const tc_status status = streams[i].done >= job->needed ? TC_OK : streams[i].status;
+        if (status == TC_OK) finalize(worker->batch, job, from, streams[i].dst);
+        conclude(worker->batch, job, status, streams[i].done, streams[i].used, n_bad);
     }
+    group->n = 0;
 }
 
 static bool is_rice_stream(const tc_batch *batch, const tc_job *job)
@@ -502,33 +531,30 @@ tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int6
                           const uint8_t *src, size_t src_len, size_t *n_bad)
 {
     const tc_scratch_sizes sizes = scratch_sizes(batch);
-    tc_job group[TC_RICE_STREAMS_AT_ONCE]; /* waiting: RICE_1 streams of equal `needed` */
-    size_t waiting = 0;
+    tc_group group;
     tc_worker worker;
 
     *n_bad = 0;
+    group.n = 0;
     for (size_t i = 0; i < n; i++)
         if (jobs[i] < 0 || (uint64_t)jobs[i] >= batch->n_jobs) return TC_BAD_PARAM;
     if (!open_worker(batch, &sizes, &worker)) return TC_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
-        tc_job *const job = &group[waiting];
-        if (!open_job(batch, (size_t)jobs[i], position[i], src, src_len, job, n_bad)) continue;
-        if (!is_rice_stream(batch, job)) {
-            tc_job alone = *job;
-            decode_one(&worker, &alone, n_bad);
+        tc_job *const next = &group.jobs[group.n];
+        if (!open_job(batch, (size_t)jobs[i], position[i], src, src_len, next, n_bad)) continue;
+        if (!is_rice_stream(batch, next)) {
+            decode_one(&worker, next, n_bad);
             continue;
         }
-        if (waiting > 0 && job->needed != group[0].needed) {
-            decode_rice_group(&worker, group, waiting, n_bad);
-            group[0] = *job;
-            waiting = 0;
+        if (!fits_group(&group, next)) {
+            const tc_job waiting = *next;
+            decode_group(&worker, &group, n_bad);
+            group.jobs[0] = waiting;
         }
-        if (++waiting == sizes.streams) {
-            decode_rice_group(&worker, group, waiting, n_bad);
-            waiting = 0;
-        }
+        join_group(&group);
+        if (group.n == sizes.streams) decode_group(&worker, &group, n_bad);
     }
-    if (waiting) decode_rice_group(&worker, group, waiting, n_bad);
+    if (group.n) decode_group(&worker, &group, n_bad);
     close_worker(&worker);
     return TC_OK;
 }

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "tc_cpu.h"
 #include "tc_hcompress_transform.h"
 
 #define MAX_LEVELS 40
@@ -20,26 +21,49 @@
 #define FORMAT_DIRECT 0u
 #define TOP_PAIRS 0xccccccccccccccccu /* the upper two bits of every cell */
 
+#define LOWEST_BITS 0x1111111111111111u
+#define HIGH_NYBBLES 0xf0f0f0f0f0f0f0f0u
+
 /* ---- codes ---- */
 
-typedef struct {
-    uint8_t bits, length;
-} cell_code;
+/* The cell, and the length of its code, that the next 6 bits of a stream begin with. */
+#define CODE_LENGTH(code) ((code) < 32 ? 3u : (code) < 52 ? 4u : (code) < 62 ? 5u : 6u)
+#define CODE_CELL(code)                                                                                                \
+    ((code) < 32   ? 1u << (code) / 8                                                                                  \
+     : (code) < 52 ? 0xfca53u >> ((code)-32) / 4 % 5 * 4 & 15                                                           \
+     : (code) < 62 ? 0xdb976u >> ((code)-52) / 2 % 5 * 4 & 15                                                           \
+     : (code) < 63 ? 0u                                                                                                \
+                   : 14u)
 
-static const cell_code code_of_cell[16] = {{0x3e, 6}, {0x00, 3}, {0x01, 3}, {0x08, 4}, {0x02, 3}, {0x09, 4},
-                                           {0x1a, 5}, {0x1b, 5}, {0x03, 3}, {0x1c, 5}, {0x0a, 4}, {0x1d, 5},
-                                           {0x0b, 4}, {0x1e, 5}, {0x3f, 6}, {0x0c, 4}};
+/* Of the next 8 bits: one code or, where two fit, two: their number in bits 12 and 13, the first cell in bits 8 to 11, the
+ * length of both in bits 4 to 7, the second cell in bits 0 to 3. */
+#define FIRST_LENGTH(b) CODE_LENGTH((b) / 4)
+#define SECOND_CODE(b) (((b) << FIRST_LENGTH(b) & 0xff) / 4)
+#define BOTH_LENGTHS(b) (FIRST_LENGTH(b) + CODE_LENGTH(SECOND_CODE(b)))
+#define CELLS_OF_CODE(b)                                                                                               \
+    (CODE_CELL((b) / 4) << 8 | (BOTH_LENGTHS(b) > 8 ? 1u << 12 | FIRST_LENGTH(b) << 4                                  \
+                                                    : 2u << 12 | BOTH_LENGTHS(b) << 4 | CODE_CELL(SECOND_CODE(b))))
+#define LOOKUPS 7 /* of up to 8 bits in a window */
 
-/* For the next 6 bits: the cell in the low, the length of its code in the high half of the byte. */
-#define TWICE(cell, length) 16 * (length) + (cell), 16 * (length) + (cell)
-#define FOUR_TIMES(cell) TWICE(cell, 4), TWICE(cell, 4)
-#define EIGHT_TIMES(cell) TWICE(cell, 3), TWICE(cell, 3), TWICE(cell, 3), TWICE(cell, 3)
-static const uint8_t cell_of_code[64] = {
-    EIGHT_TIMES(1), EIGHT_TIMES(2), EIGHT_TIMES(4), EIGHT_TIMES(8), FOUR_TIMES(3), FOUR_TIMES(5),
-    FOUR_TIMES(10), FOUR_TIMES(12), FOUR_TIMES(15), TWICE(6, 5),    TWICE(7, 5),   TWICE(9, 5),
-    TWICE(11, 5),   TWICE(13, 5),   16 * 6 + 0,     16 * 6 + 14};
+/* The codes of a byte of two cells, that of the second first, as the stream wants them; nothing for cells of 0.  The
+ * length is in the upper half. */
+#define CELL_LENGTH(cell) ((unsigned)(0x4654545355434330u >> 4 * (cell)) & 15)
+#define CELL_CODE(cell) ((unsigned)(((cell) < 8 ? 0x1b1a090208010000u : 0x0c3f1e0b1d0a1c03u) >> (cell) % 8 * 8) & 0xff)
+#define CODE_OF_CELLS(b)                                                                                               \
+    ((CELL_LENGTH((b) % 16) + CELL_LENGTH((b) / 16)) << 16 | CELL_CODE((b) % 16) << CELL_LENGTH((b) / 16) |            \
+     CELL_CODE((b) / 16))
+#define ZERO_CODE 0x3eu
+#define ZERO_LENGTH 6u
 
-/* ---- packed cells and bits ---- */
+#define FOUR(f, b) f(b), f((b) + 1), f((b) + 2), f((b) + 3)
+#define SIXTEEN(f, b) FOUR(f, b), FOUR(f, (b) + 4), FOUR(f, (b) + 8), FOUR(f, (b) + 12)
+#define SIXTY_FOUR(f, b) SIXTEEN(f, b), SIXTEEN(f, (b) + 16), SIXTEEN(f, (b) + 32), SIXTEEN(f, (b) + 48)
+#define ALL_BYTES(f) SIXTY_FOUR(f, 0u), SIXTY_FOUR(f, 64u), SIXTY_FOUR(f, 128u), SIXTY_FOUR(f, 192u)
+
+static const uint16_t cells_of_code[256] = {ALL_BYTES(CELLS_OF_CODE)};
+static const uint32_t code_of_cells[256] = {ALL_BYTES(CODE_OF_CELLS)};
+
+/* ---- words of grids ---- */
 
 static uint32_t load_be32(const uint8_t *src)
 {
@@ -53,45 +77,6 @@ static void store_be32(uint8_t *dst, uint32_t word)
 {
     word = __builtin_bswap32(word);
     memcpy(dst, &word, sizeof word);
-}
-
-/* The upper pairs of bits of 16 cells, side by side: 32 bits of the upper of the two rows that they cover. */
-static uint32_t top_bits(uint64_t cells)
-{
-    uint64_t x = (cells & TOP_PAIRS) >> 2;
-
-    x = (x | x >> 2) & 0x0f0f0f0f0f0f0f0fu;
-    x = (x | x >> 4) & 0x00ff00ff00ff00ffu;
-    x = (x | x >> 8) & 0x0000ffff0000ffffu;
-    return (uint32_t)(x | x >> 16);
-}
-
-static uint32_t bottom_bits(uint64_t cells)
-{
-    return top_bits(cells << 2);
-}
-
-/* The inverse: 32 bits as the lower pairs of 16 cells. */
-static uint64_t bottom_cells(uint32_t bits)
-{
-    uint64_t x = bits;
-
-    x = (x | x << 16) & 0x0000ffff0000ffffu;
-    x = (x | x << 8) & 0x00ff00ff00ff00ffu;
-    x = (x | x << 4) & 0x0f0f0f0f0f0f0f0fu;
-    return (x | x << 2) & ~TOP_PAIRS;
-}
-
-/* "Cell is not 0" for 16 cells. */
-static uint32_t cells_set(uint64_t cells)
-{
-    uint64_t x = cells | cells >> 1;
-
-    x = (x | x >> 2) & 0x1111111111111111u;
-    x = (x | x >> 3) & 0x0303030303030303u;
-    x = (x | x >> 6) & 0x000f000f000f000fu;
-    x = (x | x >> 12) & 0x000000ff000000ffu;
-    return (uint32_t)((x | x >> 24) & 0xffff);
 }
 
 /* ---- scratch ---- */
@@ -149,98 +134,45 @@ size_t tc_hcompress_planes_scratch(size_t height, size_t width)
     return height && width ? lay_out(&work, height, width, NULL) : 0;
 }
 
-/* ---- reading ---- */
+/* ---- trees ---- */
 
-/* Read `count` codes to end[-count] ... end[-1], backwards: raster order, for the stream has the reverse. */
-static tc_status read_codes(tc_bits *in, size_t count, uint8_t *end)
-{
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t entry = cell_of_code[tc_bits_peek(in) >> 58];
+#define TREE(name) name##_portable
+#define TREE_TARGET
+#define TREE_BMI2 0
+#include "tc_hcompress_tree.h"
+#undef TREE
+#undef TREE_TARGET
+#undef TREE_BMI2
 
-        if (tc_bits_left(in) < entry / 16u) return TC_TRUNCATED;
-        tc_bits_skip(in, entry / 16);
-        *--end = entry % 16;
-    }
-    return TC_OK;
-}
-
-/* Put the next codes in the places of the bits that are set among 16: the cells of these places. */
-static uint64_t place_cells(uint32_t bits, const uint8_t **codes)
-{
-    uint64_t cells = 0;
-
-    while (bits) {
-        const int place = 31 - __builtin_clz(bits); /* the first cell has bit 15 */
-
-        cells |= (uint64_t)*(*codes)++ << (4 * place);
-        bits ^= 1u << place;
-    }
-    return cells;
-}
-
-/* Bits [first, first + 16) of a row of a grid. */
-static uint32_t load_bits16(const uint8_t *row, size_t first)
-{
-    return (uint32_t)row[first / 8] << 8 | row[first / 8 + 1];
-}
-
-/* Expand the cells of one level to the bits of the level below; `count` gets the number of bits that are set. */
-static void expand_level(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *below, const grid *g_below,
-                         size_t *count)
-{
-    size_t n_set = 0;
-
-    for (size_t i = 0; i < g->height; i++) {
-        const uint8_t *const row = bits + i * g->nbytes;
-        uint8_t *const top = below + 2 * i * g_below->nbytes, *const bottom = top + g_below->nbytes;
-
-        for (size_t j = 0; j < g->width; j += TC_CELLS) {
-            const uint64_t cells = place_cells(load_bits16(row, j), &codes);
-            const size_t left = g_below->width - 2 * j;
-            const uint32_t inside = left < 32 ? ~(UINT32_MAX >> left) : UINT32_MAX;
-            const uint32_t upper = top_bits(cells) & inside, lower = bottom_bits(cells) & inside;
-
-            store_be32(top + j / 4, upper);
-            n_set += (size_t)__builtin_popcount(upper);
-            if (2 * i + 1 == g_below->height) continue;
-            store_be32(bottom + j / 4, lower);
-            n_set += (size_t)__builtin_popcount(lower);
-        }
-    }
-    *count = n_set;
-}
-
-/* The last level: cells of the plane instead of bits of a grid. */
-static void expand_cells(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *packed)
-{
-    for (size_t i = 0; i < g->height; i++)
-        for (size_t j = 0; j < g->width; j += TC_CELLS)
-            tc_store_cells(packed, i * g->width + j, place_cells(load_bits16(bits + i * g->nbytes, j), &codes));
-}
+#if TC_CPU_X86
+#include <immintrin.h>
+#define TREE(name) name##_bmi2
+#define TREE_TARGET TC_TARGET_AVX2
+#define TREE_BMI2 1
+#include "tc_hcompress_tree.h"
+#undef TREE
+#undef TREE_TARGET
+#undef TREE_BMI2
+#endif
 
 static tc_status read_tree(tc_bits *in, size_t height, size_t width, const workspace *work, uint8_t *packed,
                            tc_hcompress_plane *result)
 {
-    const int n_levels = tree_levels(height, width);
-    uint8_t *const end = work->codes + work->n_cells;
-    size_t count = 1;
-
-    *result = (tc_hcompress_plane){NULL, 0};
-    store_be32(work->bits[n_levels], 1u << 31);
-    for (int level = n_levels; count > 0; level--) {
-        const grid g = grid_of(height, width, level);
-
-        TC_TRY(read_codes(in, count, end));
-        if (level == 1) {
-            expand_cells(work->bits[1], &g, end - count, packed);
-            *result = (tc_hcompress_plane){packed, 0};
-            return TC_OK;
-        }
-        const grid g_below = grid_of(height, width, level - 1);
-        expand_level(work->bits[level], &g, end - count, work->bits[level - 1], &g_below, &count);
-    }
-    return TC_OK;
+#if TC_CPU_X86
+    if (tc_cpu_level() >= TC_CPU_AVX2) return read_tree_bmi2(in, height, width, work, packed, result);
+#endif
+    return read_tree_portable(in, height, width, work, packed, result);
 }
+
+static bool write_tree(tc_bit_writer *out, size_t height, size_t width, const workspace *work, const uint8_t *packed)
+{
+#if TC_CPU_X86
+    if (tc_cpu_level() >= TC_CPU_AVX2) return write_tree_bmi2(out, height, width, work, packed);
+#endif
+    return write_tree_portable(out, height, width, work, packed);
+}
+
+/* ---- reading ---- */
 
 /* Use the cells where they lie; near the end of the stream, where whole words reach too far, copy them. */
 static tc_status read_direct(tc_bits *in, const workspace *work, uint8_t *packed, tc_hcompress_plane *result)
@@ -251,6 +183,7 @@ static tc_status read_direct(tc_bits *in, const workspace *work, uint8_t *packed
     tc_bits_skip(in, 4 * n_cells);
     *result = (tc_hcompress_plane){in->src + first / 8, first % 8};
     if (in->len - in->pos / 8 >= TC_HCOMPRESS_SLACK) return TC_OK;
+    memset(packed + n_cells / 2, 0, TC_HCOMPRESS_SLACK);
     tc_bits copied = {in->src, in->len, first};
     for (size_t i = 0; i < n_cells; i += TC_CELLS / 2) {
         tc_store_cells(packed, i, tc_bits_peek(&copied));
@@ -276,13 +209,14 @@ static tc_status read_plane(tc_bits *in, size_t height, size_t width, const work
 static tc_status read_empty(tc_bits *in, unsigned n_planes)
 {
     for (unsigned p = 0; p < n_planes; p++) {
-        uint8_t root[1];
         uint32_t format;
 
         TC_TRY(tc_bits_get(in, 4, &format));
         if (format == FORMAT_DIRECT) continue;
         if (format != FORMAT_TREE) return TC_BAD_CODE;
-        TC_TRY(read_codes(in, 1, root + 1));
+        const unsigned root = (unsigned)(tc_bits_peek(in) >> 58);
+        if (tc_bits_left(in) < CODE_LENGTH(root)) return TC_TRUNCATED;
+        tc_bits_skip(in, CODE_LENGTH(root));
     }
     return TC_OK;
 }
@@ -309,116 +243,6 @@ tc_status tc_hcompress_read_quadrant(tc_bits *in, const tc_hcompress_quadrant *q
 
 /* ---- writing ---- */
 
-/* Mark which cells of the plane are not 0; returns their number. */
-static size_t mark_cells(const uint8_t *packed, const grid *g, uint8_t *bits)
-{
-    size_t n_set = 0;
-
-    for (size_t i = 0; i < g->height; i++)
-        for (size_t j = 0; j < g->width; j += 2 * TC_CELLS) {
-            const size_t at = i * g->width + j, left = g->width - j;
-            const uint32_t high = cells_set(tc_load_cells(packed, 0, at));
-            const uint32_t low = left > TC_CELLS ? cells_set(tc_load_cells(packed, 0, at + TC_CELLS)) : 0;
-            const uint32_t inside = left < 32 ? ~(UINT32_MAX >> left) : UINT32_MAX;
-            const uint32_t word = (high << 16 | low) & inside;
-
-            store_be32(bits + i * g->nbytes + j / 8, word);
-            n_set += (size_t)__builtin_popcount(word);
-        }
-    return n_set;
-}
-
-/* The 16 cells of a level from cell (i, j) on, made of the bits of the level below. */
-static uint64_t cells_above(const uint8_t *below, const grid *g_below, size_t i, size_t j)
-{
-    const uint8_t *const top = below + 2 * i * g_below->nbytes + j / 4;
-
-    return bottom_cells(load_be32(top)) << 2 |
-           (2 * i + 1 < g_below->height ? bottom_cells(load_be32(top + g_below->nbytes)) : 0);
-}
-
-/* The same for a level above, from the bits below. */
-static size_t mark_level(const uint8_t *below, const grid *g_below, const grid *g, uint8_t *bits)
-{
-    size_t n_set = 0;
-
-    for (size_t i = 0; i < g->height; i++)
-        for (size_t j = 0; j < g->nbytes * 8; j += 2 * TC_CELLS) {
-            const uint32_t high = cells_set(cells_above(below, g_below, i, j));
-            const uint32_t low = j + TC_CELLS < g->width ? cells_set(cells_above(below, g_below, i, j + TC_CELLS)) : 0;
-
-            store_be32(bits + i * g->nbytes + j / 8, high << 16 | low);
-            n_set += (size_t)__builtin_popcount(high << 16 | low);
-        }
-    return n_set;
-}
-
-/* Write the codes of the cells that are not 0, the last first; returns their bits. */
-static size_t put_cells(tc_bit_writer *out, uint64_t cells)
-{
-    size_t n_bits = 0;
-
-    while (cells) {
-        const int at = __builtin_ctzll(cells) & ~3;
-        const cell_code c = code_of_cell[cells >> at & 15];
-
-        tc_bits_put(out, c.bits, c.length);
-        n_bits += c.length;
-        cells &= ~((uint64_t)15 << at);
-    }
-    return n_bits;
-}
-
-static size_t put_level(tc_bit_writer *out, const uint8_t *below, const grid *g_below, const grid *g)
-{
-    size_t n_bits = 0;
-
-    for (size_t i = g->height; i-- > 0;)
-        for (size_t j = (g->width - 1) / TC_CELLS * TC_CELLS + TC_CELLS; j > 0;) {
-            j -= TC_CELLS;
-            n_bits += put_cells(out, cells_above(below, g_below, i, j));
-        }
-    return n_bits;
-}
-
-static size_t put_plane_cells(tc_bit_writer *out, const uint8_t *packed, size_t n_cells, size_t most_bits)
-{
-    size_t n_bits = 0, end = n_cells;
-
-    while (end > TC_CELLS && n_bits <= most_bits) {
-        end -= TC_CELLS;
-        n_bits += put_cells(out, tc_load_cells(packed, 0, end));
-    }
-    if (n_bits <= most_bits) n_bits += put_cells(out, tc_load_cells(packed, 0, 0) & ~(UINT64_MAX >> 1 >> (4 * end - 1)));
-    return n_bits;
-}
-
-/* Write a plane as a tree; false, with an unfinished tree written, if the direct form has to be used. */
-static bool write_tree(tc_bit_writer *out, size_t height, size_t width, const workspace *work, const uint8_t *packed)
-{
-    const int n_levels = tree_levels(height, width);
-    const size_t most_bits = 8 * tc_half(work->n_cells) - 1;
-    grid grids[MAX_LEVELS];
-    size_t n_set, n_bits = 0;
-
-    grids[1] = grid_of(height, width, 1);
-    n_set = mark_cells(packed, &grids[1], work->bits[1]);
-    tc_bits_put(out, FORMAT_TREE, 4);
-    if (n_set == 0) {
-        tc_bits_put(out, code_of_cell[0].bits, code_of_cell[0].length);
-        return true;
-    }
-    for (int level = 2; level <= n_levels; level++) {
-        grids[level] = grid_of(height, width, level);
-        n_set += mark_level(work->bits[level - 1], &grids[level - 1], &grids[level], work->bits[level]);
-    }
-    if (3 * n_set > most_bits) return false; /* no code is shorter */
-    for (int level = n_levels; level > 1; level--)
-        n_bits += put_level(out, work->bits[level - 1], &grids[level - 1], &grids[level]);
-    if (n_bits > most_bits) return false;
-    return n_bits + put_plane_cells(out, packed, work->n_cells, most_bits - n_bits) <= most_bits;
-}
-
 static void write_direct(tc_bit_writer *out, const uint8_t *packed, size_t n_cells)
 {
     tc_bits_put(out, FORMAT_DIRECT, 4);
@@ -433,7 +257,7 @@ static void write_empty(tc_bit_writer *out, unsigned n_planes)
 {
     for (unsigned p = 0; p < n_planes; p++) {
         tc_bits_put(out, FORMAT_TREE, 4);
-        tc_bits_put(out, code_of_cell[0].bits, code_of_cell[0].length);
+        tc_bits_put(out, ZERO_CODE, ZERO_LENGTH);
     }
 }
 

@@ -302,21 +302,26 @@ INLINE_AVX512 void transpose(__m512i r[LANES])
 {
     __m512i t[LANES];
 
+#pragma GCC unroll 16
     for (int i = 0; i < LANES; i += 2) {
         t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
         t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
     }
+#pragma GCC unroll 16
     for (int i = 0; i < LANES; i += 4) {
         r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
         r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
         r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
         r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
     }
+#pragma GCC unroll 16
     for (int i = 0; i < LANES; i += 8)
+#pragma GCC unroll 16
         for (int j = 0; j < 4; j++) {
             t[i + j] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0x88);
             t[i + j + 4] = _mm512_shuffle_i32x4(r[i + j], r[i + j + 4], 0xdd);
         }
+#pragma GCC unroll 16
     for (int j = 0; j < 8; j++) {
         r[j] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0x88);
         r[j + 8] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0xdd);
@@ -330,8 +335,10 @@ INLINE_AVX512 void write_rows_32(const lanes *v, size_t i, size_t count)
         const __mmask16 wanted = (__mmask16)(count - half < LANES ? (1u << (count - half)) - 1 : 0xffff);
         __m512i r[LANES];
 
+#pragma GCC unroll 16
         for (int k = 0; k < LANES; k++) r[k] = _mm512_load_si512(v->rows + half + k);
         transpose(r);
+#pragma GCC unroll 16
         for (size_t lane = 0; lane < LANES; lane++)
             if (lane < v->n_lanes)
                 _mm512_mask_storeu_epi32((uint32_t *)v->streams[lane].dst + i + half, wanted, r[lane]);
@@ -344,10 +351,12 @@ INLINE_AVX512 void write_rows_16(tc_rice_width width, const lanes *v, size_t i, 
     const __mmask32 wanted = count < ROWS ? (1u << count) - 1 : 0xffffffff;
     __m512i r[LANES];
 
+#pragma GCC unroll 16
     for (int k = 0; k < LANES; k++)
         r[k] = _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_load_si512(v->rows + 2 * k),
                                        _mm512_slli_epi32(_mm512_load_si512(v->rows + 2 * k + 1), 16));
     transpose(r);
+#pragma GCC unroll 16
     for (size_t lane = 0; lane < LANES; lane++) {
         if (lane >= v->n_lanes) break;
         if (width.bits == 16) _mm512_mask_storeu_epi16((uint16_t *)v->streams[lane].dst + i, wanted, r[lane]);

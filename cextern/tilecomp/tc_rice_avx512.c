@@ -137,6 +137,25 @@ INLINE_AVX512 window shift_window(window w, __m512i count) /* by less than 32 */
     return w;
 }
 
+INLINE_AVX512 __m256i load_4(const uint64_t *addresses)
+{
+    __m128d low = _mm_load_sd((const double *)(uintptr_t)addresses[0]);
+    __m128d high = _mm_load_sd((const double *)(uintptr_t)addresses[2]);
+
+    low = _mm_loadh_pd(low, (const double *)(uintptr_t)addresses[1]);
+    high = _mm_loadh_pd(high, (const double *)(uintptr_t)addresses[3]);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_castpd_si128(low)), _mm_castpd_si128(high), 1);
+}
+
+/* 8 bytes from each of 8 addresses; twice as fast as a gather instruction. */
+INLINE_AVX512 __m512i load_8(__m512i from)
+{
+    uint64_t addresses[8] __attribute__((aligned(64)));
+
+    _mm512_store_si512(addresses, from);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(load_4(addresses)), load_4(addresses + 4), 1);
+}
+
 /* The next TC_BITS_WINDOW bits of every lane, where `pos` is. */
 INLINE_AVX512 window gather_window(const __m512i address[2], __m512i pos)
 {
@@ -146,8 +165,8 @@ INLINE_AVX512 window gather_window(const __m512i address[2], __m512i pos)
     const __m512i offset = _mm512_srli_epi32(pos, 3);
     const __m512i from0 = _mm512_add_epi64(address[0], _mm512_cvtepu32_epi64(_mm512_castsi512_si256(offset)));
     const __m512i from1 = _mm512_add_epi64(address[1], _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(offset, 1)));
-    const __m512i lanes0 = _mm512_i64gather_epi64(from0, NULL, 1);
-    const __m512i lanes1 = _mm512_i64gather_epi64(from1, NULL, 1);
+    const __m512i lanes0 = load_8(from0);
+    const __m512i lanes1 = load_8(from1);
     const window w = {_mm512_shuffle_epi8(_mm512_permutex2var_epi32(lanes0, even, lanes1), swap),
                       _mm512_shuffle_epi8(_mm512_permutex2var_epi32(lanes0, odd, lanes1), swap)};
 

@@ -12,15 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import needs
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from tiles import CODECS, SHAPE, each_codec, each_engine, pixels_for, stream_with_size
 
-import needs
 from astropy_tilecomp import codecs
 from astropy_tilecomp.codecs import PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Quantize, Rice1
 from astropy_tilecomp.errors import CorruptTileError, TrailingBytesError, TruncatedTileError, UnsupportedError
-from tiles import CODECS, SHAPE, each_codec, each_engine, pixels_for, stream_with_size
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "TILES.json").read_text())
 
@@ -344,7 +344,7 @@ def test_values_that_do_not_fit():
         (Rice1(bytepix=1), [0, 256]), (Rice1(bytepix=2), [-32769]), (HCompress1(tile_shape=2), [2**31, 0]),
         (Gzip1(dtype="i2"), [40000]), (Rice1(bytepix=2), [0.5]),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match="fit|codes integers"):
+        with pytest.raises(ValueError, match=r"fit|codes integers"):
             codec.encode(np.array(values))
     with pytest.raises(UnsupportedError, match="holds values from 0 to 16777215, found -1 to 2"):
         PLIO1().encode(np.array([2, -1]))
@@ -360,7 +360,11 @@ def test_unknown_size(codec):
     assert_array_equal(out, pixels)
 
 
-@pytest.mark.parametrize("entry", GOLDEN, ids=lambda e: f"{e['writer']}-{e['codec']['id'][17:]}-{e['codec']['dtype']}-{e['row']}")
+def name_of(entry):
+    return f"{entry['writer']}-{entry['codec']['id'][17:]}-{entry['codec']['dtype']}-{entry['row']}"
+
+
+@pytest.mark.parametrize("entry", GOLDEN, ids=name_of)
 @each_engine
 def test_golden_tiles(entry, engine):
     """S41: streams of fpack, astropy, fitsio and rustfits."""

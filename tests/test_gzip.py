@@ -26,8 +26,14 @@ def test_worked_examples():
     assert gzip.decompress(Gzip2(itemsize=2).encode(np.array(PIXELS, "i2"))) == bytes([0, 0, 0, 1, 1, 2, 3, 2])
 
 
-@given(pixels=st.sampled_from("u1 i2 i4 i8 f4 f8".split()).flatmap(lambda kind: hnp.arrays(kind, st.integers(1, 40))),
-       codec=st.sampled_from([Gzip1, Gzip2]), order=st.sampled_from("<>"), level=st.integers(0, 12))  # fmt: skip
+@given(
+    pixels=st.sampled_from(["u1", "i2", "i4", "i8", "f4", "f8"]).flatmap(
+        lambda kind: hnp.arrays(kind, st.integers(1, 40))
+    ),
+    codec=st.sampled_from([Gzip1, Gzip2]),
+    order=st.sampled_from("<>"),
+    level=st.integers(0, 12),
+)
 def test_round_trip(pixels, codec, order, level):
     dtype = pixels.dtype.newbyteorder(order)
     made = codec(dtype=dtype, level=level, tile_shape=pixels.shape)
@@ -118,7 +124,7 @@ def test_damage():
         codec.decode(b"\x00" + stream[1:])
     with pytest.raises(CorruptTileError):
         codec.decode(stream[:-8] + bytes(4) + stream[-4:])
-    with pytest.raises(CorruptTileError, match="no whole number of pixels of 2|no whole number of"):
+    with pytest.raises(CorruptTileError, match="no whole number of"):
         Gzip2(itemsize=2).decode(Gzip1().encode(np.zeros(3, "u1")))
     with pytest.raises(CorruptTileError, match="holds 3 bytes, no whole number of <i2 pixels"):
         Gzip1(dtype="i2").decode(Gzip1().encode(np.zeros(3, "u1")))

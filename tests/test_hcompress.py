@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from tiles import each_engine
 
 from astropy_tilecomp.codecs import HCompress1, engines
 from astropy_tilecomp.codecs.hcompress import plane_shape
 from astropy_tilecomp.errors import CorruptTileError
-from tiles import each_engine
 
 LOSSY = (
     [[10, 11, 12, 13], [11, 30, 12, 12], [10, 11, 11, 14], [9, 10, 12, 13]],

@@ -7,14 +7,14 @@ import sys
 import tomllib
 import warnings
 
+import needs
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-
-import needs
-from astropy_tilecomp import codecs
-from astropy_tilecomp.codecs import Gzip1, Gzip2, HCompress1, NoCompress, PLIO1, Quantize, Rice1
 from tiles import CODECS, each_codec, pixels_for
+
+from astropy_tilecomp import codecs
+from astropy_tilecomp.codecs import PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Quantize, Rice1
 
 numcodecs = needs.module("numcodecs")
 zarr = needs.module("zarr")
@@ -57,7 +57,8 @@ def test_buffers_of_numcodecs(codec):
     ensure = numcodecs.compat.ensure_contiguous_ndarray
     assert_array_equal(ensure(codec.decode(stream)), pixels.reshape(-1))
     assert bytes(numcodecs.compat.ensure_bytes(codec.decode(stream))) == pixels.tobytes()
-    assert_array_equal(numcodecs.Blosc().decode(numcodecs.Blosc().encode(codec.decode(stream)), np.empty_like(pixels)), pixels)
+    blosc = numcodecs.Blosc()
+    assert_array_equal(blosc.decode(blosc.encode(codec.decode(stream)), np.empty_like(pixels)), pixels)
     out = np.empty_like(pixels)
     numcodecs.compat.ndarray_copy(codec.decode(stream), out)
     assert_array_equal(out, pixels)
@@ -99,7 +100,6 @@ def test_quantized_tile_as_a_chunk(method):
     values[1, 2], values[2, 3] = np.nan, 0
     encoder = Quantize(zquantiz=method, zdither0=5, codec=Rice1(tile_shape=(4, 50)))
     tile = encoder.encode(values, row=0)
-    # One list entry: a chunk of an array of a single tile is row 0.
     reader = Quantize(zquantiz="NO_DITHER", codec=encoder.codec, zscale=tile.zscale, zzero=tile.zzero)
     expected = encoder.decode(tile.pixels, zscale=tile.zscale, zzero=tile.zzero, row=0)
     if method == "NO_DITHER":

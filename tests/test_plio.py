@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from tiles import each_engine
 
 from astropy_tilecomp.codecs import PLIO1, engines
 from astropy_tilecomp.errors import CorruptTileError, TruncatedTileError
-from tiles import each_engine
 
 HEAD = [0, 7, -100]
 EXAMPLES = [

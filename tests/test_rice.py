@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
+from tiles import each_engine
 
 from astropy_tilecomp.codecs import Rice1, engines
 from astropy_tilecomp.errors import CorruptTileError, TruncatedTileError
-from tiles import each_engine
 
 EXAMPLES = [
     (2, [10, 12, 11, 11, 40, 41, 39, 38, 100, -5], "000a6824860751 4708f00c40"),

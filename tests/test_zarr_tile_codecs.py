@@ -4,15 +4,15 @@ import json
 import pickle
 import tomllib
 
+import needs
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from tiles import SHAPE, each_codec, pixels_for
 
-import needs
 from astropy_tilecomp import codecs
 from astropy_tilecomp.codecs import Gzip1, Rice1
 from astropy_tilecomp.errors import CorruptTileError, UnsupportedError
-from tiles import SHAPE, each_codec, pixels_for
 
 zarr = needs.module("zarr")
 adapter = pytest.importorskip("astropy_tilecomp.adapters.zarr_tile_codecs")

@@ -16,7 +16,7 @@ with extra("zarr"):
     import numcodecs.abc
     import numcodecs.registry
 
-__all__ = ["Gzip1", "Gzip2", "HCompress1", "NoCompress", "PLIO1", "Quantize", "Rice1", "WholeHDU", "register"]
+__all__ = ["PLIO1", "Gzip1", "Gzip2", "HCompress1", "NoCompress", "Quantize", "Rice1", "WholeHDU", "register"]
 
 
 def register() -> None:

@@ -7,6 +7,8 @@ the image, `prepare` is the inverse.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA, UNCOMPRESSED_DATA
 from .engine import choose, engines
 from .finalize import finalize, prepare
@@ -20,12 +22,12 @@ from .rice import Rice1
 
 __all__ = [
     "CODECS",
+    "PLIO1",
     "Gzip1",
     "Gzip2",
     "HCompress1",
     "NoCompress",
     "NotQuantizableError",
-    "PLIO1",
     "PreparedTile",
     "Quantize",
     "Rice1",
@@ -103,7 +105,7 @@ def codec_for(params, *, row: int | None = None, column: str = COMPRESSED_DATA,
     if tile_shape is None:
         tile_shape = params.tile_shape if row is None else _shape_of_row(params, row)
     quantized = params.quantized and column == COMPRESSED_DATA
-    common = {"tile_shape": tile_shape, "dtype": "i4" if quantized else params.dtype, "engine": engine}
+    common: dict[str, Any] = {"tile_shape": tile_shape, "dtype": "i4" if quantized else params.dtype, "engine": engine}
     if column == GZIP_COMPRESSED_DATA:
         return Gzip1(**common)
     if column == UNCOMPRESSED_DATA:

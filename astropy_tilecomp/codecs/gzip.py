@@ -70,7 +70,7 @@ class Gzip1(BigEndianCodec):
                 return content[:nbytes], used
         raise CorruptTileError("the member holds more than deflate can", algorithm=self.algorithm)
 
-    def _encode_pixels(self, pixels):
+    def encode_pixels(self, pixels):
         return self._deflate(big_endian_bytes(pixels))
 
     def _deflate(self, content):
@@ -119,10 +119,10 @@ class Gzip2(Gzip1):
         if plain:
             _kernels.byteswap(content, content, width)
 
-    def _encode_pixels(self, pixels):
+    def encode_pixels(self, pixels):
         raw = pixels.reshape(-1).view(np.uint8)
         width = pixels.itemsize
-        if self.dtype is None and width == 1 and self.itemsize > 1:
+        if self.dtype is None and width == 1 and self.itemsize is not None and self.itemsize > 1:
             width = self.itemsize
             if raw.size % width:
                 raise ValueError(f"{raw.size} bytes are no whole number of pixels of {width}")

@@ -59,7 +59,6 @@ class HCompress1(TileCodec):
         super().__post_init__()
         require_integer(self.scale, "scale", range(-(2**31), 2**31))
         require_integer(self.bytepix, "bytepix", (4, 8))
-        self._settle_dtype()
         self._set("smooth", bool(self.smooth))
 
     @property
@@ -67,16 +66,16 @@ class HCompress1(TileCodec):
         """Type of coded pixels."""
         return np.dtype("i4")
 
-    def _decode_pixels(self, source, pixels, shape, n):
+    def decode_pixels(self, source, pixels, shape, n):
         nx, ny = plane_shape(shape)
         bits = _BITS.get(self.result_dtype.newbyteorder("="), 32)
-        status, used, done = _kernels.hcompress_decode(
+        status, used, _ = _kernels.hcompress_decode(
             source, pixels, n, nx, ny, bits, self.smooth, self._uses_cfitsio()
         )
         self._check(status, None, nx * ny)
         return used
 
-    def _encode_pixels(self, pixels):
+    def encode_pixels(self, pixels):
         shape = pixels.shape if pixels.ndim > 1 else self.tile_shape or pixels.shape
         nx, ny = plane_shape(shape)
         if nx * ny != pixels.size:

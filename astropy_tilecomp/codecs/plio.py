@@ -48,7 +48,6 @@ class PLIO1(TileCodec):
         set_tilesize(self)
         super().__post_init__()
         require_integer(self.offset, "offset", (0, 32768))
-        self._settle_dtype()
 
     @property
     def pixel_dtype(self):
@@ -64,12 +63,12 @@ class PLIO1(TileCodec):
     def decode_many(self, buf, n, out=None, *, tile_shape=None):  # noqa: D102
         return super().decode_many(_in_file_order(buf), n, out, tile_shape=tile_shape)
 
-    def _decode_pixels(self, source, pixels, shape, n):
+    def decode_pixels(self, source, pixels, shape, n):
         status, used, done = _kernels.plio_decode(source, pixels, n, self.offset, self._uses_cfitsio())
         self._check(status, done, pixels.size // n if n else 0)
         return used
 
-    def _encode_pixels(self, pixels):
+    def encode_pixels(self, pixels):
         least, most = int(pixels.min()) + self.offset, int(pixels.max()) + self.offset
         if least < 0 or most > MAX_VALUE:
             raise UnsupportedError(f"{self.algorithm} holds values from 0 to {MAX_VALUE}, found {least} to {most}")

@@ -41,7 +41,7 @@ class Configurable:
         return {"id": self.codec_id, "version": CONFIG_VERSION, **self._settings()}
 
     def _settings(self) -> dict[str, Any]:
-        return {f.name: _to_json(getattr(self, f.name)) for f in fields(self) if f.metadata.get("stored", True)}
+        return {name: _to_json(getattr(self, name)) for name, stored in _fields_of(self).items() if stored}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]):
@@ -72,7 +72,7 @@ class Configurable:
         version = settings.pop("version", CONFIG_VERSION)
         if version != CONFIG_VERSION:
             raise UnsupportedError(f"config of {cls.codec_id} has version {version!r}, this package reads {CONFIG_VERSION}")
-        unknown = settings.keys() - {f.name for f in fields(cls)}
+        unknown = settings.keys() - _fields_of(cls).keys()
         if unknown:
             raise ValueError(f"config of {cls.codec_id} has unknown keys: {', '.join(sorted(map(str, unknown)))}")
         return cls(**settings)
@@ -89,6 +89,11 @@ class Configurable:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items() if v is not None)})"
 
 
+def _fields_of(codec: Any) -> dict[str, bool]:
+    """Names of the settings, and whether a config has them."""
+    return {field.name: field.metadata.get("stored", True) for field in fields(codec)}
+
+
 def _to_json(value):
     """A setting as JSON has it."""
     if isinstance(value, np.dtype):
@@ -101,6 +106,9 @@ class TileCodec(Configurable):
     """
     One compressed tile <-> one array of pixels.
 
+    A subclass names itself (`codec_id`, and `algorithm` for messages), says what type of pixels it codes (`pixel_dtype`),
+    and codes them (`decode_pixels`, `encode_pixels`).
+
     Parameters
     ----------
     tile_shape : tuple of int, optional
@@ -112,6 +120,7 @@ class TileCodec(Configurable):
     """
 
     algorithm: ClassVar[str]
+    integers_only: ClassVar[bool] = True
 
     tile_shape: tuple[int, ...] | None = None
     dtype: np.dtype | None = None
@@ -123,19 +132,18 @@ class TileCodec(Configurable):
         self._set("_takes_any_order", self.dtype is None)
         if self.dtype is not None:
             self._set("dtype", np.dtype(self.dtype))
+        elif self.integers_only:
+            self._set("dtype", self.pixel_dtype)  # so that a config has the byte order
+        if self.integers_only and self.result_dtype.kind not in "iu":
+            raise ValueError(f"{self.algorithm} codes integers: dtype is {self.result_dtype.str}")
         if self.engine is not None:
             engines.choose(self.engine)
-
-    def _settle_dtype(self):
-        """Make the type of integer pixels part of the config, byte order included."""
-        if self.dtype is None:
-            self._set("dtype", self.pixel_dtype)
-        elif self.dtype.kind not in "iu":
-            raise ValueError(f"{self.algorithm} codes integers: dtype is {self.dtype.str}")
 
     def _set(self, name, value):
         """Give a field its final form; for `__post_init__` alone, a codec never changes afterwards."""
         object.__setattr__(self, name, value)
+
+    _takes_any_order: ClassVar[bool] = True  # of one made without a dtype
 
     def _settings(self):
         settings = super()._settings()
@@ -256,9 +264,9 @@ class TileCodec(Configurable):
         Parameters
         ----------
         buf : array_like or buffer
-            The pixels; plain bytes are read as the codec's dtype. May be smaller than the codec's tile shape. Where the codec
-            was made with a dtype, an array in the other byte order is refused: a store that reads the decoded bytes as the
-            array's type would take them for other numbers.
+            The pixels; plain bytes are read as the codec's dtype. May be smaller than the codec's tile shape. Where the
+            codec was made with a dtype, an array in the other byte order is refused: a store that reads the decoded bytes as
+            the array's type would take them for other numbers.
 
         Returns
         -------
@@ -276,17 +284,54 @@ class TileCodec(Configurable):
         if pixels.size == 0:
             raise ValueError(f"{self.algorithm}: a tile without pixels")
         if pixels.dtype.newbyteorder("S") == self.result_dtype != pixels.dtype and not self._takes_any_order:
-            raise ValueError(f"{self.algorithm}: the pixels are {pixels.dtype.str}, the codec's dtype {self.dtype.str}")
-        return self._encode_pixels(self._as_coded(pixels))
+            raise ValueError(
+                f"{self.algorithm}: the pixels are {pixels.dtype.str}, the codec's dtype {self.result_dtype.str}"
+            )
+        return self.encode_pixels(self._as_coded(pixels))
 
     # What an algorithm does itself.
 
-    def _decode_pixels(self, source: np.ndarray, pixels: np.ndarray, shape: tuple[int, ...], n: int) -> int:
-        """Fill `pixels` (flat, native `pixel_dtype`) with n tiles of a shape; return the bytes used."""
+    def decode_pixels(self, source: np.ndarray, pixels: np.ndarray, shape: tuple[int, ...], n: int) -> int:
+        """
+        Decode n tiles of one shape whose streams stand one after the other.
+
+        Parameters
+        ----------
+        source : (nbytes,) ndarray of uint8
+            The streams, and whatever follows them.
+        pixels : (n_pixels,) ndarray of `pixel_dtype`
+            To be filled, tile after tile; contiguous and in native byte order.
+        shape : tuple of int
+            Shape of a tile.
+        n : int
+            Number of tiles.
+
+        Returns
+        -------
+        int
+            Number of bytes of `source` that were used.
+
+        Raises
+        ------
+        CorruptTileError, TruncatedTileError
+            If the bytes are not what the algorithm writes.
+        """
         raise NotImplementedError
 
-    def _encode_pixels(self, pixels: np.ndarray) -> bytes:
-        """Encode an array of native `pixel_dtype`."""
+    def encode_pixels(self, pixels: np.ndarray) -> bytes:
+        """
+        Encode one tile.
+
+        Parameters
+        ----------
+        pixels : ndarray of `pixel_dtype`
+            The tile, with at least one pixel; contiguous and in native byte order.
+
+        Returns
+        -------
+        bytes
+            The stream.
+        """
         raise NotImplementedError
 
     # The rest is the same for all.
@@ -296,7 +341,7 @@ class TileCodec(Configurable):
         coded = self.pixel_dtype
         in_place = target.flags.c_contiguous and target.dtype.newbyteorder("=") == coded
         pixels = target.reshape(-1).view(coded) if in_place else np.empty(target.size, coded)
-        used = self._decode_pixels(source, pixels, shape, n)
+        used = self.decode_pixels(source, pixels, shape, n)
         if not in_place:
             convert(pixels.reshape(target.shape), target)
         elif not target.dtype.isnative:

@@ -24,6 +24,7 @@ CFITSIO_ZBLANK = -(2**31) + 1
 DEFAULT_QUANTIZE_LEVEL = 4.0
 """Steps in one standard deviation of the noise; what fpack takes."""
 
+FLOAT32 = np.dtype("f4")
 _INT32 = np.iinfo(np.int32)
 _REFUSED = _kernels.STATUS["REFUSED"]
 
@@ -42,8 +43,8 @@ class PreparedTile(NamedTuple):
 
     Attributes
     ----------
-    pixels : ndarray
-        Integers to compress; floats where the tile is kept lossless.
+    pixels : ndarray or bytes
+        Integers to compress (floats where the tile is kept lossless); their stream where they were compressed.
     zscale, zzero : float or None
         ZSCALE and ZZERO of the tile; None where it is not quantized.
     zblank : int or None
@@ -52,7 +53,7 @@ class PreparedTile(NamedTuple):
         Column that the compressed tile belongs in.
     """
 
-    pixels: np.ndarray
+    pixels: np.ndarray | bytes
     zscale: float | None = None
     zzero: float | None = None
     zblank: int | None = None
@@ -196,7 +197,7 @@ class Quantize(Configurable):
 
     codec_id = "astropy_tilecomp.quantize"
 
-    dtype: np.dtype = np.dtype("f4")
+    dtype: np.dtype = FLOAT32
     zquantiz: str = "NO_DITHER"
     zdither0: int = 1
     quantize_level: float = DEFAULT_QUANTIZE_LEVEL

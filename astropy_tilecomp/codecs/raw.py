@@ -27,6 +27,8 @@ class BigEndianCodec(TileCodec):
     stream holds.
     """
 
+    integers_only = False
+
     @property
     def pixel_dtype(self):
         """Type of coded pixels: the one asked for, uint8 for plain bytes."""
@@ -65,7 +67,7 @@ class BigEndianCodec(TileCodec):
         target[...] = content.view(self.pixel_dtype)
         return target if out is None else out
 
-    def _decode_pixels(self, source, pixels, shape, n):
+    def decode_pixels(self, source, pixels, shape, n):
         used = 0
         for tile in pixels.reshape(n, prod(shape)):
             used += self._decode_tile(source[used:], tile)
@@ -131,7 +133,7 @@ class NoCompress(BigEndianCodec):
     def _whole_content(self, source):
         return source.copy(), source.size
 
-    def _encode_pixels(self, pixels):
+    def encode_pixels(self, pixels):
         return big_endian_bytes(pixels).tobytes()
 
 

@@ -49,24 +49,23 @@ class Rice1(TileCodec):
     tilesize: int | None = field(default=None, metadata={"stored": False})
 
     def __post_init__(self):
-        set_tilesize(self)
-        super().__post_init__()
         require_integer(self.blocksize, "blocksize", range(1, MAX_BLOCKSIZE + 1))
         require_integer(self.bytepix, "bytepix", tuple(_DTYPES))
-        self._settle_dtype()
+        set_tilesize(self)
+        super().__post_init__()
 
     @property
     def pixel_dtype(self):
         """Type of coded pixels."""
         return _DTYPES[self.bytepix]
 
-    def _decode_pixels(self, source, pixels, shape, n):
+    def decode_pixels(self, source, pixels, shape, n):
         decode = _DECODERS[self.bytepix]
         status, used, done = decode(source, pixels, n, self.blocksize, self._uses_cfitsio())
         self._check(status, done, pixels.size // n if n else 0)
         return used
 
-    def _encode_pixels(self, pixels):
+    def encode_pixels(self, pixels):
         stream = np.empty(_kernels.rice_bound(pixels.size, self.bytepix, self.blocksize), np.uint8)
         encode = _ENCODERS[self.bytepix]
         status, used = encode(pixels.reshape(-1), stream, self.blocksize, self._uses_cfitsio())

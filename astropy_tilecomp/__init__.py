@@ -17,6 +17,8 @@ _HOME = {
     "process_file": "adapters.kerchunk",
     "references": "adapters.references",
     "to_dask": "adapters.dask_arrays",
+    "pack": "pack",
+    "unpack": "pack",
     "TileWriter": "write",
     "write_image": "write",
     "NotEncodableError": "encode",

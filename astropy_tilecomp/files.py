@@ -30,15 +30,21 @@ class FoundHDU:
         0 for the primary HDU.
     header : HeaderCards
         Keyword to value.
-    header_offset, data_offset, end : int
-        First byte of the header, of the data unit, and of what follows the HDU; `end` may lie past the end of a cut file.
+    header_offset, data_offset, data_end, end : int
+        First byte of the header, of the data unit, of its padding, and of what follows the HDU; the last two may lie past
+        the end of a cut file.
     """
 
     number: int
     header: HeaderCards
     header_offset: int
     data_offset: int
-    end: int
+    data_end: int
+
+    @property
+    def end(self) -> int:
+        """First byte of what follows the HDU."""
+        return self.data_offset + -(-(self.data_end - self.data_offset) // BLOCK_SIZE) * BLOCK_SIZE
 
     @property
     def is_compressed_image(self) -> bool:
@@ -84,9 +90,9 @@ def walk(source: ByteSource) -> Iterator[FoundHDU]:
             return  # whatever follows the last HDU
         header = _read_header(source, offset, head)
         data_offset = offset + header.nbytes
-        end = data_offset + -(-_data_nbytes(header, number) // BLOCK_SIZE) * BLOCK_SIZE
-        yield FoundHDU(number, header, offset, data_offset, end)
-        offset, number = end, number + 1
+        found = FoundHDU(number, header, offset, data_offset, data_offset + _data_nbytes(header, number))
+        yield found
+        offset, number = found.end, number + 1
 
 
 def _read_header(source: ByteSource, offset: int, head) -> HeaderCards:

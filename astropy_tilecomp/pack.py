@@ -1,0 +1,502 @@
+"""Whole files: every image in them compressed, or restored, and everything else copied."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import prod
+from typing import BinaryIO
+
+import numpy as np
+
+from . import errors
+from .atomic import replacing
+from .encode import NotEncodableError, encode
+from .errors import CorruptTileError, HeaderError, UnsupportedError
+from .files import FoundHDU, walk
+from .keywords import DTYPE_OF_BITPIX
+from .read import TileReader
+from .sources import ByteSource, FileSource, as_source
+from .spool import TileSpool
+from .tiling.cards import BLOCK_SIZE, join_cards, split_cards
+from .tiling.checksum import add_words, with_checksums
+from .tiling.header import null_primary, primary_extras, table_to_image
+from .tiling.params import CompressionParams
+from .tiling.shapes import whole_tile_shape
+from .write import params_for, resolve_seed
+
+__all__ = ["FileReport", "HDUReport", "pack", "unpack"]
+
+SLAB_NBYTES = 32 << 20
+"""Bytes of an image that are read or written at a time, about."""
+
+_CFITSIO_NULL = {-32: np.float32(-9.11912e-36), -64: np.float64(-9.1191291391491e-36)}
+_ALGORITHM_OF = {"RICE": "RICE_1", "GZIP": "GZIP_1", "PLIO": "PLIO_1", "HCOMPRESS": "HCOMPRESS_1", "NOCOMPRESS": "NOCOMPRESS"}
+
+
+@dataclass(frozen=True)
+class HDUReport:
+    """
+    What became of one HDU.
+
+    Attributes
+    ----------
+    number : int
+        In the file that was read, 0 for the primary one.
+    name : str
+        EXTNAME.
+    action : {"packed", "unpacked", "copied"}
+        What was done.
+    algorithm : str
+        ZCMPTYPE of what was packed or unpacked.
+    nbytes_before, nbytes_after : int
+        Size of the HDU.
+    n_tiles, n_fallback : int
+        Tiles, and those that were kept without loss because they could not be quantized.
+    lossless : bool
+        Whether the pixels are kept to the bit.
+    """
+
+    number: int
+    name: str
+    action: str
+    algorithm: str = ""
+    nbytes_before: int = 0
+    nbytes_after: int = 0
+    n_tiles: int = 0
+    n_fallback: int = 0
+    lossless: bool = True
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """
+    What became of one file.
+
+    Attributes
+    ----------
+    path, output : str
+        The file that was read, and the one that was written.
+    hdus : tuple of HDUReport
+        In the order of the file.
+    """
+
+    path: str
+    output: str
+    hdus: tuple[HDUReport, ...]
+
+    @property
+    def nbytes_before(self) -> int:
+        """Bytes of all HDUs that were read."""
+        return sum(hdu.nbytes_before for hdu in self.hdus)
+
+    @property
+    def nbytes_after(self) -> int:
+        """Bytes of all HDUs that were written."""
+        return sum(hdu.nbytes_after for hdu in self.hdus)
+
+    @property
+    def ratio(self) -> float:
+        """How many times the larger file is as large as the smaller one, over 1 if it shrank by packing."""
+        return self.nbytes_before / self.nbytes_after
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How `pack` compresses; the FZ keywords of a header may say otherwise for its image."""
+
+    algorithm: str | None
+    tile_shape: tuple[int, ...] | str | None
+    quantize_level: float | None
+    quantize_method: int | str
+    dither_seed: int
+    hcomp_scale: float
+    hcomp_smooth: bool
+    lossless: bool
+    threads: int | None
+    engine: str | None
+
+    @property
+    def level(self) -> float:
+        """The quantization level: cfitsio's defaults where none is given."""
+        if self.quantize_level is not None:
+            return self.quantize_level
+        return 16.0 if self.quantize_method in (-1, "NO_DITHER") else 4.0
+
+
+def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, quantize_level: float | None = None,
+         quantize_method: int | str = "SUBTRACTIVE_DITHER_1", dither_seed: int = 0, hcomp_scale: float = 0,
+         hcomp_smooth: bool = False, lossless: bool = False, checksum: bool = True, verify: bool = False,
+         overwrite: bool = False, threads: int | None = None, engine: str | None = None,
+         progress: Callable[[int, int], None] | None = None) -> FileReport:
+    """
+    Compress every image of a FITS file, as fpack does.
+
+    Parameters
+    ----------
+    path : str, path-like, URL or anything else that `as_source` takes
+        The file.
+    output : str or path-like, optional
+        The new file; by default `path` with ``.fz`` behind it.
+    algorithm : str, optional
+        RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or NOCOMPRESS; by default RICE_1, and GZIP_2 for what that cannot hold.
+    tile_shape : tuple of int, "row" or "whole", optional
+        Shape of a tile, C order; by default one row of the image, or some 16 with HCOMPRESS_1.
+    quantize_level : float, optional
+        Floats: steps in one standard deviation of the noise; if negative, minus the step itself; 0 for no loss. By default
+        4, or 16 without dither.
+    quantize_method : int or str
+        NO_DITHER (-1), SUBTRACTIVE_DITHER_1 (1) or SUBTRACTIVE_DITHER_2 (2), which keeps zeros.
+    dither_seed : int
+        1 to 10000; 0 for any, negative for one that is made from the pixels.
+    hcomp_scale : float
+        HCOMPRESS_1: over 0 times the noise of each tile, under 0 minus the scale itself, 0 for no loss.
+    hcomp_smooth : bool
+        HCOMPRESS_1: ask readers to smooth.
+    lossless : bool
+        Keep floats to the bit.
+    checksum : bool
+        Write CHECKSUM and DATASUM of the compressed images.
+    verify : bool
+        Decode what was written and hold it against the file before it is put in place.
+    overwrite : bool
+        Whether `output` may replace a file.
+    threads : int, optional
+        Threads to use at most.
+    engine : {"kernel", "cfitsio"}, optional
+        By default ASTROPY_TILECOMP_ENGINE, else "kernel".
+    progress : callable, optional
+        Called with the bytes that are done and all bytes.
+
+    Returns
+    -------
+    FileReport
+
+    Raises
+    ------
+    FileExistsError
+        If `output` exists and may not be replaced.
+    HeaderError
+        If the file is no FITS file, or ends before its last image does.
+    CorruptTileError
+        If `verify` finds that a pixel did not come back.
+
+    Notes
+    -----
+    Tables, compressed images and HDUs without pixels are copied. The keywords FZALGOR, FZTILE, FZQVALUE, FZQMETHD, FZDTHRSD
+    and FZHSCALE of an image go before the arguments. Images that the algorithm cannot hold are compressed by GZIP_2, with a
+    warning. An output file appears only when it is complete.
+    """
+    settings = _Settings(algorithm, tile_shape, quantize_level, quantize_method, dither_seed, hcomp_scale, hcomp_smooth,
+                         lossless, threads, engine)
+    with as_source(path) as source:
+        output = _named_after(source, output, lambda name: name + ".fz")
+        hdus = list(walk(source))
+        _warn_of_padding(source, hdus)
+        reports = []
+        with replacing(output, overwrite=overwrite) as file:
+            for found in hdus:
+                reports.append(_pack_hdu(source, found, file, settings, checksum, verify))
+                if progress is not None:
+                    progress(found.end, source.nbytes)
+        return FileReport(source.name, os.fspath(output), tuple(reports))
+
+
+def _named_after(source: ByteSource, output, rename: Callable[[str], str]):
+    """The name of the output, made from that of a local file if none is given."""
+    if output is not None:
+        return output
+    if not source.is_local or source.name.startswith("<"):
+        raise ValueError(f"{source.name}: output= has to name the new file")
+    return rename(source.name)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, errors.TileCompWarning, stacklevel=4)
+
+
+def _warn_of_padding(source: ByteSource, hdus: list[FoundHDU]) -> None:
+    """Say what will not come back: unusual bytes where the standard wants zeros, and bytes behind the last HDU."""
+    for found in hdus:
+        if found.data_end > source.nbytes:
+            raise HeaderError(f"{source.name}: HDU {found.number} reaches to byte {found.data_end}, the file has {source.nbytes}")
+        if _is_image(found) and any(source.read(found.data_end, min(found.end, source.nbytes))):
+            _warn(f"{source.name}: HDU {found.number} is padded with other bytes than zeros, which are not kept")
+    end = hdus[-1].end
+    if source.nbytes != end:
+        missing = "misses the end of its padding" if source.nbytes < end else "has bytes behind its last HDU, which are not kept"
+        _warn(f"{source.name} {missing}")
+
+
+def _is_image(found: FoundHDU) -> bool:
+    """Whether an HDU is a plain image with pixels."""
+    header = found.header
+    plain = header.get("SIMPLE") is not None or header.get("XTENSION") == "IMAGE"
+    return plain and header.get("NAXIS", 0) > 0 and header.get("GROUPS") is not True and found.data_end > found.data_offset
+
+
+def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, checksum: bool, verify: bool) -> HDUReport:
+    """Write one HDU, compressed or as it is."""
+    header, name = found.header, str(found.header.get("EXTNAME", "")).strip()
+    before = found.end - found.header_offset
+    settings = _overridden(settings, header) if _is_image(found) else None
+    if settings is None:
+        return HDUReport(found.number, name, "copied", nbytes_before=before, nbytes_after=_copy_hdu(source, found, file))
+    if found.number == 0:
+        file.write(join_cards(null_primary()))
+    cards = split_cards(source.read(found.header_offset, found.data_offset))
+    try:
+        spool = _encode_hdu(source, found, settings)
+    except (HeaderError, NotEncodableError) as error:
+        if settings.algorithm == "GZIP_2":
+            raise
+        _warn(f"{source.name}: HDU {found.number} is compressed by GZIP_2: {error}")
+        spool = _encode_hdu(source, found, replace(settings, algorithm="GZIP_2"))
+    start = file.tell()
+    params = spool.params
+    nbytes = spool.write_hdu(file, cards, quantize_level=settings.level if params.quantized else None, checksum=checksum)
+    if verify:
+        _verify(source, found, file, start, spool)
+    n_fallback = int((spool.column == 2).sum())
+    spool.close()
+    lossless = not params.quantized and not (params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale)
+    return HDUReport(found.number, name, "packed", params.zcmptype, before, nbytes, params.n_tiles, n_fallback, lossless)
+
+
+def _copy_hdu(source, found: FoundHDU, file: BinaryIO) -> int:
+    """Copy an HDU with its padding; what of that the file lacks is filled in."""
+    start = file.tell()
+    stop = min(found.end, source.nbytes)
+    for at in range(found.header_offset, stop, SLAB_NBYTES):
+        file.write(source.read(at, min(at + SLAB_NBYTES, stop)))
+    file.write(bytes(found.end - stop))
+    return file.tell() - start
+
+
+def _overridden(settings: _Settings, header) -> _Settings | None:
+    """The settings for one image, by its FZ keywords; None if it is to be left as it is."""
+    if header.get("FZI2F") is True:
+        raise UnsupportedError("FZI2F = T asks to turn integers into quantized floats, which pack does not do")
+    found = {}
+    algorithm = header.get("FZALGOR")
+    if algorithm is not None:
+        word = str(algorithm).strip().upper()
+        if word == "NONE":
+            return None
+        found["algorithm"] = _ALGORITHM_OF.get(word, word)
+    if "FZTILE" in header:
+        found["tile_shape"] = _tile_of(str(header["FZTILE"]))
+    if "FZQVALUE" in header:
+        found["quantize_level"] = float(header["FZQVALUE"])
+    if "FZQMETHD" in header:
+        found["quantize_method"] = str(header["FZQMETHD"]).strip().upper()
+    if "FZDTHRSD" in header:
+        seed = header["FZDTHRSD"]
+        found["dither_seed"] = {"CLOCK": 0, "CHECKSUM": -1}.get(str(seed).strip().upper(), seed)
+    if "FZHSCALE" in header:
+        found["hcomp_scale"] = float(header["FZHSCALE"])
+    return replace(settings, **found)
+
+
+def _tile_of(text: str):
+    """A tile shape as FZTILE has it: a word, or sizes from the first FITS axis on."""
+    word = text.strip().lower()
+    if word in ("row", "whole"):
+        return word
+    try:
+        return tuple(int(size) for size in reversed(word.strip("()").split(",")))
+    except ValueError:
+        raise HeaderError(keyword="FZTILE", found=text, expected="ROW, WHOLE or sizes such as (100,100)") from None
+
+
+def _shape_of(header) -> tuple[int, ...]:
+    return tuple(header[f"NAXIS{axis}"] for axis in range(header["NAXIS"], 0, -1))
+
+
+def _params_of(found: FoundHDU, settings: _Settings) -> CompressionParams:
+    """The parameters for one image of the file; its pixels are taken as they are stored."""
+    header, shape = found.header, _shape_of(found.header)
+    lossless = settings.lossless or settings.level == 0
+    tile_shape = settings.tile_shape
+    if tile_shape == "row":
+        tile_shape = (1,) * (len(shape) - 1) + (shape[-1],)
+    elif tile_shape == "whole":
+        tile_shape = whole_tile_shape(shape, settings.algorithm or "RICE_1")
+    params = params_for(
+        shape, DTYPE_OF_BITPIX[header["BITPIX"]], algorithm=settings.algorithm, tile_shape=tile_shape, lossless=lossless,
+        quantize_method=settings.quantize_method, hcomp_scale=settings.hcomp_scale, hcomp_smooth=settings.hcomp_smooth,
+        blank=header.get("BLANK"),
+    )
+    return replace(params, bscale=header.get("BSCALE", 1), bzero=header.get("BZERO", 0))
+
+
+def _encode_hdu(source, found: FoundHDU, settings: _Settings) -> TileSpool:
+    """Encode the image, some slabs at a time."""
+    params = _params_of(found, settings)
+    spool = TileSpool(params)
+    for start, slab in _slabs(source, found, params):
+        if start == 0 and params.dither_method:
+            first = slab[tuple(slice(length) for length in params.tile_shape)].astype(params.dtype)
+            seed = resolve_seed(settings.dither_seed, first, null=_CFITSIO_NULL[params.zbitpix])
+            params = spool.params = replace(params, zdither0=seed)
+        for tiles in encode(slab, params, start=start, quantize_level=settings.level, threads=settings.threads, engine=settings.engine):
+            spool.add(tiles)
+    return spool
+
+
+def _slabs(source, found: FoundHDU, params: CompressionParams) -> Iterator[tuple[int, np.ndarray]]:
+    """The image in slabs of whole tiles, with the index along the first axis where each begins."""
+    dtype, shape, rows_of_tile = params.dtype.newbyteorder(">"), params.image_shape, params.tile_shape[0]
+    row_nbytes = prod(shape[1:]) * dtype.itemsize
+    step = max(1, SLAB_NBYTES // max(1, row_nbytes * rows_of_tile)) * rows_of_tile
+    for start in range(0, shape[0], step):
+        stop = min(start + step, shape[0])
+        first = found.data_offset
+        data = source.read(first + start * row_nbytes, first + stop * row_nbytes)
+        yield start, np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
+
+
+def _verify(source, found: FoundHDU, file: BinaryIO, start: int, spool: TileSpool) -> None:
+    """Decode an HDU that was just written, and hold its pixels against those of the image."""
+    file.flush()
+    params = spool.params
+    with FileSource.from_descriptor(file.fileno(), file.name) as written:
+        packed = next(walk(written.part(start, written.nbytes)))
+        reader = TileReader(written.part(start + packed.data_offset, start + packed.end), packed.header, scaled=False, cache_bytes=0)
+        tolerance = float(spool.zscale.max(initial=0.0)) * 0.5000001
+        for first, slab in _slabs(source, found, params):
+            got = reader.read(slice(first, first + len(slab)))
+            if not _same(slab, got, params, tolerance):
+                raise CorruptTileError(f"{source.name}: HDU {found.number}: pixels from index {first} on did not come back")
+
+
+def _same(slab: np.ndarray, got: np.ndarray, params: CompressionParams, tolerance: float) -> bool:
+    if params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale:
+        return got.shape == slab.shape  # how far off is what the user asked for
+    if not params.quantized:
+        return got.astype(slab.dtype).tobytes() == slab.tobytes()
+    with np.errstate(invalid="ignore"):
+        near = np.abs(got.astype("f8") - slab.astype("f8")) <= tolerance + np.abs(slab.astype("f8")) * 1e-6
+    return bool((near | (np.isnan(got) & np.isnan(slab)) | (got == slab)).all())
+
+
+def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = None, engine: str | None = None,
+           on_error: str = "raise", progress: Callable[[int, int], None] | None = None) -> FileReport:
+    """
+    Restore every compressed image of a FITS file, as funpack does.
+
+    Parameters
+    ----------
+    path : str, path-like, URL or anything else that `as_source` takes
+        The file.
+    output : str or path-like, optional
+        The new file; by default `path` without its ``.fz``.
+    overwrite : bool
+        Whether `output` may replace a file.
+    threads : int, optional
+        Threads to use at most.
+    engine : {"kernel", "cfitsio"}, optional
+        By default ASTROPY_TILECOMP_ENGINE, else "kernel".
+    on_error : {"raise", "fill"}
+        What to do about tiles that cannot be decoded.
+    progress : callable, optional
+        Called with the bytes that are done and all bytes.
+
+    Returns
+    -------
+    FileReport
+
+    Raises
+    ------
+    FileExistsError
+        If `output` exists and may not be replaced.
+    HeaderError
+        If the file is no FITS file, or the header of an image breaks the format.
+    CorruptTileError
+        If a tile is damaged, unless `on_error` is "fill"; no file is written.
+
+    Notes
+    -----
+    A file that was packed without loss comes back byte for byte. Where pixels changed, CHECKSUM and DATASUM are made anew.
+    """
+    options = {"threads": threads, "engine": engine, "on_error": on_error}
+    with as_source(path) as source:
+        output = _named_after(source, output, _without_fz)
+        reports: list[HDUReport] = []
+        with replacing(output, overwrite=overwrite) as file:
+            for primary, found in _with_null_primary(source):
+                reports += _unpack_hdu(source, found, primary, file, options)
+                if progress is not None:
+                    progress(found.end, source.nbytes)
+        return FileReport(source.name, os.fspath(output), tuple(reports))
+
+
+def _without_fz(name: str) -> str:
+    if not name.endswith(".fz"):
+        raise ValueError(f"{name} does not end in .fz; output= has to name the new file")
+    return name.removesuffix(".fz")
+
+
+def _with_null_primary(source) -> Iterator[tuple[FoundHDU | None, FoundHDU]]:
+    """The HDUs of a file; an empty primary HDU comes with the compressed primary image behind it, if there is one."""
+    primary = None
+    for found in walk(source):
+        if found.number == 0 and found.end == found.data_offset:
+            primary = found
+        elif primary is not None and not (found.is_compressed_image and "ZSIMPLE" in found.header):
+            yield None, primary
+            yield None, found
+            primary = None
+        else:
+            yield primary, found
+            primary = None
+    if primary is not None:
+        yield None, primary
+
+
+def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryIO, options: dict) -> list[HDUReport]:
+    """Write one HDU, restored or as it is; `primary` is the empty HDU that stood for it."""
+    name, before = str(found.header.get("EXTNAME", "")).strip(), found.end - found.header_offset
+    if not found.is_compressed_image:
+        return [HDUReport(found.number, name, "copied", nbytes_before=before, nbytes_after=_copy_hdu(source, found, file))]
+    cards = table_to_image(split_cards(source.read(found.header_offset, found.data_offset)))
+    if primary is not None:
+        cards += primary_extras(split_cards(source.read(0, primary.data_offset)))
+    reader = TileReader(source.part(found.data_offset, found.end), found.header, scaled=False, cache_bytes=0, **options)
+    start = file.tell()
+    file.write(join_cards(cards))
+    data_start = file.tell()
+    data_sum = _write_pixels(reader, file)
+    stated = found.header.get("ZDATASUM")
+    if stated is not None and str(stated).strip() != str(data_sum):
+        end = file.tell()
+        file.seek(start)
+        file.write(join_cards(with_checksums(cards, data_sum)))
+        if file.tell() != data_start:
+            raise AssertionError("a header with new checksums has another length")
+        file.seek(end)
+    return [HDUReport(found.number, name, "unpacked", reader.params.zcmptype, before, file.tell() - start, reader.params.n_tiles,
+                      lossless=not reader.params.quantized)]
+
+
+def _write_pixels(reader: TileReader, file: BinaryIO) -> int:
+    """Write the stored pixels with their padding; return the DATASUM."""
+    shape, dtype, rows_of_tile = reader.shape, reader.params.dtype.newbyteorder(">"), reader.chunks[0]
+    row_nbytes = prod(shape[1:]) * dtype.itemsize
+    step = max(1, SLAB_NBYTES // max(1, row_nbytes * rows_of_tile)) * rows_of_tile
+    total, rest, nbytes = 0, b"", 0
+    for start in range(0, shape[0], step):
+        stop = min(start + step, shape[0])
+        slab = np.empty((stop - start, *shape[1:]), dtype)
+        reader.read(slice(start, stop), out=slab)
+        data = slab.reshape(-1).view(np.uint8)
+        file.write(data)
+        nbytes += data.size
+        if rest or data.size % 4:
+            data = np.frombuffer(rest + data.tobytes(), np.uint8)
+        whole = data.size // 4 * 4
+        total, rest = add_words(data[:whole], total), data[whole:].tobytes()
+    file.write(bytes(-nbytes % BLOCK_SIZE))
+    return add_words(rest, total)

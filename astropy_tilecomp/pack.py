@@ -261,8 +261,9 @@ def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, chec
         _verify(source, found, file, start, spool)
     n_fallback = int((spool.column == 2).sum())
     spool.close()
-    lossless = not params.quantized and not (params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale)
-    return HDUReport(found.number, name, "packed", params.zcmptype, before, nbytes, params.n_tiles, n_fallback, lossless)
+    return HDUReport(
+        found.number, name, "packed", params.zcmptype, before, nbytes, params.n_tiles, n_fallback, _is_lossless(params)
+    )
 
 
 def _copy_hdu(source, found: FoundHDU, file: BinaryIO) -> int:
@@ -419,7 +420,8 @@ def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = 
 
     Notes
     -----
-    A file that was packed without loss comes back byte for byte. Where pixels changed, CHECKSUM and DATASUM are made anew.
+    A file that was packed without loss comes back byte for byte, with the checksums that it had, right or wrong. Where
+    pixels changed, CHECKSUM and DATASUM are made anew.
     """
     options = {"threads": threads, "engine": engine, "on_error": on_error}
     with as_source(path) as source:
@@ -469,8 +471,8 @@ def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryI
     file.write(join_cards(cards))
     data_start = file.tell()
     data_sum = _write_pixels(reader, file)
-    stated = found.header.get("ZDATASUM")
-    if stated is not None and str(stated).strip() != str(data_sum):
+    lossless = _is_lossless(reader.params)
+    if not lossless and "ZDATASUM" in found.header:
         end = file.tell()
         file.seek(start)
         file.write(join_cards(with_checksums(cards, data_sum)))
@@ -478,7 +480,12 @@ def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryI
             raise AssertionError("a header with new checksums has another length")
         file.seek(end)
     return [HDUReport(found.number, name, "unpacked", reader.params.zcmptype, before, file.tell() - start, reader.params.n_tiles,
-                      lossless=not reader.params.quantized)]
+                      lossless=lossless)]
+
+
+def _is_lossless(params: CompressionParams) -> bool:
+    """Whether the pixels are those of the original, as far as the header tells."""
+    return not params.quantized and not (params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale not in (0, 1))
 
 
 def _write_pixels(reader: TileReader, file: BinaryIO) -> int:

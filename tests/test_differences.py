@@ -12,6 +12,10 @@ from astropy.io.fits.hdu.compressed._compression import CfitsioException
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
+from astropy_tilecomp.codecs import codec_for, finalize
+from astropy_tilecomp.encode import encode
+from astropy_tilecomp.tiling.params import CompressionParams
+from astropy_tilecomp.tiling.table import COLUMN_NAMES
 from needs import REPOSITORY
 
 IMAGE = np.random.default_rng(3).normal(500, 50, (30, 40)).astype("i2")
@@ -183,6 +187,35 @@ def test_huge_images_are_refused():
         warnings.simplefilter("ignore")
         with tc.open(content, max_nbytes=1 << 30) as hdus, pytest.raises((tc.UnsupportedError, tc.HeaderError)):
             hdus[1].data
+
+
+def encoded_and_decoded(image, **settings):
+    """Pixels of a quantized image after one round trip, tile by tile."""
+    params = CompressionParams(image_shape=image.shape, zbitpix=-32, quantized=True, zquantiz="NO_DITHER", **settings)
+    tiles = []
+    for piece in encode(image, params):
+        stop = np.cumsum(piece.nbytes)
+        for n, (row, end) in enumerate(zip(range(piece.row, piece.row + len(piece)), stop)):
+            column = COLUMN_NAMES[piece.column[n]]
+            pixels = codec_for(params, row=row, column=column).decode(piece.heap[end - piece.nbytes[n] : end])
+            scale = {"zscale": piece.zscale[n], "zzero": piece.zzero[n], "zblank": -(2**31) + 1}
+            tiles.append(finalize(pixels, params, row=row, column=column, **scale))
+    return np.concatenate(tiles)
+
+
+def test_infinite_pixels_stay():
+    image = np.random.default_rng(1).normal(10, 1, (4, 50)).astype("f4")
+    image[2, 7], image[2, 8] = np.inf, -np.inf
+    found = encoded_and_decoded(image, zcmptype="RICE_1", tile_shape=(1, 50))
+    assert_array_equal(found[2], image[2])
+    assert_array_equal(np.isinf(found), np.isinf(image))
+
+
+def test_undefined_pixels_outlive_lossy_hcompress():
+    image = np.random.default_rng(1).normal(10, 1, (32, 50)).astype("f4")
+    image[3, 7] = np.nan
+    found = encoded_and_decoded(image, zcmptype="HCOMPRESS_1", tile_shape=(16, 50), hcomp_scale=3.0)
+    assert_array_equal(np.isnan(found), np.isnan(image))
 
 
 def test_every_line_has_a_test():

@@ -55,77 +55,103 @@ static tc_status open_list(const uint8_t *src, size_t src_len, list *in)
     return TC_OK;
 }
 
-/* Change the level as instruction `code` with number d says. */
-static tc_status change_level(list *in, int code, int32_t d)
+typedef struct {
+    size_t zeros, levels; /* pixels of 0, then pixels of the level */
+} pixel_run;
+
+/* SH takes the upper bits of the level from the next word. */
+static tc_status set_level(list *in, int32_t low)
 {
-    if (code == SH) {
-        if (in->next == in->end) return TC_TRUNCATED;
-        const int32_t high = load_word(in->words, in->next++);
-        if (high < 0 || high > (int32_t)MOST) return TC_OUT_OF_RANGE;
-        in->level = (int64_t)high << 12 | d;
-    } else {
-        in->level += code == IH || code == IS ? d : -d;
-    }
-    return in->level < 0 || in->level > TC_PLIO_MAX_VALUE ? TC_OUT_OF_RANGE : TC_OK;
+    if (in->next == in->end) return TC_TRUNCATED;
+    const int32_t high = load_word(in->words, in->next++);
+    if (high < 0 || high > (int32_t)MOST) return TC_OUT_OF_RANGE;
+    in->level = (int64_t)high << 12 | low;
+    return TC_OK;
 }
 
-/* The next instruction as a run of pixels: `zeros` of 0, then `levels` of the level. */
-static tc_status next_run(list *in, size_t *zeros, size_t *levels)
+/* The pixels of the next instruction, free of branches but for what is rare; it may change the level first. */
+static inline tc_status next_run(list *in, pixel_run *r)
 {
     const int32_t word = load_word(in->words, in->next++), code = word >> 12, d = word & (int32_t)MOST;
 
     if (word < 0) return TC_BAD_CODE;
-    *zeros = code == ZN ? (size_t)d : code == PN && d > 0 ? (size_t)d - 1 : 0;
-    *levels = code == HN ? (size_t)d : (code == PN && d > 0) || code == IS || code == DS;
-    return code == ZN || code == HN || code == PN ? TC_OK : change_level(in, code, d);
+    in->level += code == IH || code == IS ? d : code == DH || code == DS ? -d : 0;
+    r->zeros = code == ZN ? (size_t)d : code == PN && d > 0 ? (size_t)d - 1 : 0;
+    r->levels = code == HN ? (size_t)d : code == IS || code == DS || (code == PN && d > 0);
+    if (code == SH) return set_level(in, d);
+    return in->level < 0 || in->level > TC_PLIO_MAX_VALUE ? TC_OUT_OF_RANGE : TC_OK;
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
-/* Decode to pixels of type T; the level is clipped each time that it changes, not for each pixel. */
-#define DEFINE_DECODE(name, T, LOW, HIGH)                                                                              \
-    static inline T name##_pixel(int64_t level, int32_t offset)                                                        \
-    {                                                                                                                  \
-        level -= offset;                                                                                               \
-        return (T)(level < (LOW) ? (LOW) : level > (HIGH) ? (HIGH) : level);                                           \
-    }                                                                                                                  \
-                                                                                                                       \
-    static inline void name##_fill(T *dst, T value, size_t n)                                                          \
-    {                                                                                                                  \
-        for (size_t i = 0; i < n; i++) dst[i] = value;                                                                 \
-    }                                                                                                                  \
-                                                                                                                       \
-    tc_status name(const uint8_t *src, size_t src_len, int32_t offset, T *dst, size_t n, size_t *used, size_t *done)   \
-    {                                                                                                                  \
-        const T zero = name##_pixel(0, offset);                                                                        \
-        list in;                                                                                                       \
-        size_t x = 0;                                                                                                  \
-                                                                                                                       \
-        *used = *done = 0;                                                                                             \
-        TC_TRY(open_list(src, src_len, &in));                                                                          \
-        while (in.next < in.end && x < n) {                                                                            \
-            size_t zeros, levels;                                                                                      \
-            const tc_status status = next_run(&in, &zeros, &levels);                                                   \
-                                                                                                                       \
-            if (status != TC_OK) {                                                                                     \
-                *done = x;                                                                                             \
-                return status;                                                                                         \
-            }                                                                                                          \
-            zeros = zeros < n - x ? zeros : n - x;                                                                     \
-            name##_fill(dst + x, zero, zeros);                                                                         \
-            x += zeros;                                                                                                \
-            levels = levels < n - x ? levels : n - x;                                                                  \
-            name##_fill(dst + x, name##_pixel(in.level, offset), levels);                                              \
-            x += levels;                                                                                               \
-        }                                                                                                              \
-        name##_fill(dst + x, zero, n - x);                                                                             \
-        *done = n;                                                                                                     \
-        *used = 2 * in.end;                                                                                            \
-        return TC_OK;                                                                                                  \
-    }
+#define PIXEL int32_t
+#define PIXEL_MIN INT32_MIN
+#define PIXEL_MAX INT32_MAX
+#define DECODE(name) name##_i32
+#include "tc_plio_decode.h"
+#undef PIXEL
+#undef PIXEL_MIN
+#undef PIXEL_MAX
+#undef DECODE
 
-DEFINE_DECODE(tc_plio_decode_i32, int32_t, INT32_MIN, INT32_MAX)
-DEFINE_DECODE(tc_plio_decode_i16, int16_t, INT16_MIN, INT16_MAX)
-DEFINE_DECODE(tc_plio_decode_u8, uint8_t, 0, UINT8_MAX)
+#define PIXEL int16_t
+#define PIXEL_MIN INT16_MIN
+#define PIXEL_MAX INT16_MAX
+#define DECODE(name) name##_i16
+#include "tc_plio_decode.h"
+#undef PIXEL
+#undef PIXEL_MIN
+#undef PIXEL_MAX
+#undef DECODE
+
+#define PIXEL uint8_t
+#define PIXEL_MIN 0
+#define PIXEL_MAX UINT8_MAX
+#define DECODE(name) name##_u8
+#include "tc_plio_decode.h"
+#undef PIXEL
+#undef PIXEL_MIN
+#undef PIXEL_MAX
+#undef DECODE
+
+tc_status tc_plio_decode_i32(const uint8_t *src, size_t src_len, int32_t offset, int32_t *dst, size_t n, size_t *used,
+                             size_t *done)
+{
+    list in = {0};
+
+    *used = *done = 0;
+    TC_TRY(open_list(src, src_len, &in));
+    TC_TRY(decode_i32(&in, offset, dst, n, done));
+    *used = 2 * in.end;
+    return TC_OK;
+}
+
+tc_status tc_plio_decode_i16(const uint8_t *src, size_t src_len, int32_t offset, int16_t *dst, size_t n, size_t *used,
+                             size_t *done)
+{
+    list in = {0};
+
+    *used = *done = 0;
+    TC_TRY(open_list(src, src_len, &in));
+    TC_TRY(decode_i16(&in, offset, dst, n, done));
+    *used = 2 * in.end;
+    return TC_OK;
+}
+
+tc_status tc_plio_decode_u8(const uint8_t *src, size_t src_len, int32_t offset, uint8_t *dst, size_t n, size_t *used,
+                            size_t *done)
+{
+    list in = {0};
+
+    *used = *done = 0;
+    TC_TRY(open_list(src, src_len, &in));
+    TC_TRY(decode_u8(&in, offset, dst, n, done));
+    *used = 2 * in.end;
+    return TC_OK;
+}
 
 /* ---- encoding ---- */
 
@@ -184,6 +210,30 @@ static void put_group(word_writer *out, size_t zeros, size_t run, int64_t value,
     put_runs(out, HN, run);
 }
 
+/* How many of n pixels, n >= 1, are equal to the first one before another comes. */
+static size_t run_length(const int32_t *px, size_t n)
+{
+    size_t i = 1;
+
+    for (int32_t differences = 0; i + 8 <= n; i += 8) {
+        for (size_t k = 0; k < 8; k++) differences |= px[i + k] ^ px[0];
+        if (differences) break;
+    }
+    while (i < n && px[i] == px[0]) i++;
+    return i;
+}
+
+static bool in_range(const int32_t *src, size_t n, int32_t offset)
+{
+    int32_t low = n ? src[0] : 0, high = low;
+
+    for (size_t i = 0; i < n; i++) {
+        low = src[i] < low ? src[i] : low;
+        high = src[i] > high ? src[i] : high;
+    }
+    return n == 0 || ((int64_t)low + offset >= 0 && (int64_t)high + offset <= TC_PLIO_MAX_VALUE);
+}
+
 static tc_status finish_list(word_writer *out, size_t *used)
 {
     if (out->full) return TC_NO_SPACE;
@@ -201,24 +251,22 @@ tc_status tc_plio_encode_i32(const int32_t *src, size_t n, int32_t offset, uint8
     int64_t level = 1;
 
     *used = 0;
-    for (size_t i = 0; i < n; i++)
-        if ((int64_t)src[i] + offset < 0 || (int64_t)src[i] + offset > TC_PLIO_MAX_VALUE) return TC_OUT_OF_RANGE;
+    if (!in_range(src, n, offset)) return TC_OUT_OF_RANGE;
     if (out.cap < HEAD_WORDS) return TC_NO_SPACE;
     memcpy(dst, head, sizeof head);
     for (size_t i = 0; i < n;) {
-        const size_t first = i;
-        size_t zeros, run;
+        const size_t zeros = src[i] + offset == 0 ? run_length(src + i, n - i) : 0;
 
-        while (i < n && src[i] + offset == 0) i++;
-        zeros = i - first;
+        i += zeros;
         if (i == n) {
             put_runs(&out, ZN, zeros);
             break;
         }
-        const int32_t pixel = src[i];
-        for (run = 1, i++; i < n && src[i] == pixel; run++) i++;
-        put_group(&out, zeros, run, pixel + offset, level);
-        level = pixel + offset;
+        const size_t run = run_length(src + i, n - i);
+        const int32_t value = src[i] + offset;
+        put_group(&out, zeros, run, value, level);
+        level = value;
+        i += run;
     }
     return finish_list(&out, used);
 }

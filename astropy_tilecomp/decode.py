@@ -205,8 +205,7 @@ class _Batch:
         if on_error == "fill" and len(plan.faulty):
             tiles.fill(plan.faulty)
         n_requests, nbytes = tiles.n_requests, tiles.nbytes
-        trailing = np.flatnonzero(self.status == _kernels.STATUS["TRAILING"])
-        trailing = [(int(plan.table.row[job]), int(self.used[job]), int(plan.table.nbytes[job])) for job in trailing]
+        trailing = self._trailing()
         bad = self._bad_tiles(source, tiles.n_bad + len(plan.faulty), plan.table.offset, plan.table.nbytes, None)
         if plan.masks is not None and len(plan.masks.jobs):
             masks = self._apply_masks(source, threads)
@@ -245,6 +244,14 @@ class _Batch:
                          plan.table.mask_nbytes, source)
         masks.run(threads, image["algorithm"] == _kernels.ALGORITHM_CODES["RICE_1"])
         return masks
+
+    def _trailing(self) -> list[tuple[int, int, int]]:
+        """Row, bytes used and bytes given of the tiles with bytes left over."""
+        if not self.status.any():
+            return []
+        table = self.plan.table
+        jobs = np.flatnonzero(self.status == _kernels.STATUS["TRAILING"])
+        return list(zip(table.row[jobs].tolist(), self.used[jobs].tolist(), table.nbytes[jobs].tolist()))
 
     def _bad_jobs(self) -> np.ndarray:
         good = (_kernels.STATUS["OK"], _kernels.STATUS["TRAILING"])

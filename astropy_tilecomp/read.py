@@ -7,8 +7,8 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ MAX_NBYTES_VARIABLE = "ASTROPY_TILECOMP_MAX_NBYTES"
 ON_ERROR = ("raise", "fill")
 
 
-@dataclass(frozen=True)
-class ReadStats:
+class ReadStats(NamedTuple):
     """
     What a reader did so far.
 
@@ -105,10 +104,10 @@ class TileReader:
         self._rows = _TableRows(self.layout, self._source)
         self._cache = _TileCache(self._cache_bytes)
         self._lock = threading.Lock()
-        self._stats, self._damaged, self._warned = ReadStats(), {}, False
+        self._counts, self._damaged, self._warned = [0, 0, 0, 0], {}, False
 
     def __getstate__(self):
-        left_out = ("_rows", "_cache", "_lock", "_stats", "_damaged", "_warned")
+        left_out = ("_rows", "_cache", "_lock", "_counts", "_damaged", "_warned")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state):
@@ -143,7 +142,7 @@ class TileReader:
     @property
     def stats(self) -> ReadStats:
         """What was read and decoded so far."""
-        return self._stats
+        return ReadStats(*self._counts)
 
     @property
     def damaged_tiles(self) -> list[BadTile]:
@@ -210,7 +209,7 @@ class TileReader:
     def _table_of(self, selection: Selection) -> TileTable:
         """The table entries of the touched tiles."""
         table, n_requests, nbytes = self._rows.entries(selection.rows)
-        self._count(n_requests=n_requests, nbytes=nbytes)
+        self._count(ReadStats(n_requests, nbytes))
         return table
 
     def _plan(self, selection: Selection, table: TileTable, jobs=None):
@@ -226,7 +225,7 @@ class TileReader:
         rows = selection.rows.tolist()
         found = self._cache.get_many(rows)
         missing = np.array([job for job, row in enumerate(rows) if row not in found], np.int64)
-        self._count(n_hits=len(found))
+        self._count(ReadStats(n_hits=len(found)))
         if len(missing):
             tiles, report = decode_tiles(self._plan(selection, table, missing), self._source, dtype=self.result_dtype, **options)
             self._take_note(report)
@@ -250,13 +249,16 @@ class TileReader:
         fits = n_pixels * self.result_dtype.itemsize <= self._cache_bytes
         return fits and n_pixels > prod(selection.shape)
 
-    def _count(self, **more) -> None:
+    def _count(self, more: ReadStats) -> None:
+        """Add to the statistics."""
         with self._lock:
-            self._stats = replace(self._stats, **{name: getattr(self._stats, name) + n for name, n in more.items()})
+            self._counts = [sum(pair) for pair in zip(self._counts, more)]
 
     def _take_note(self, report: DecodeReport) -> None:
         """Add up what was done, remember bad tiles, and warn of bytes left over, once."""
-        self._count(n_requests=report.n_requests, nbytes=report.nbytes, n_tiles=report.n_tiles)
+        self._count(ReadStats(report.n_requests, report.nbytes, report.n_tiles))
+        if not (report.bad or report.trailing):
+            return
         with self._lock:
             self._damaged.update((tile.row, tile) for tile in report.bad)
             warn = report.trailing and not self._warned

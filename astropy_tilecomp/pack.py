@@ -244,6 +244,7 @@ def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, chec
     settings = _overridden(settings, header) if _is_image(found) else None
     if settings is None:
         return HDUReport(found.number, name, "copied", nbytes_before=before, nbytes_after=_copy_hdu(source, found, file))
+    begin = file.tell()
     if found.number == 0:
         file.write(join_cards(null_primary()))
     cards = split_cards(source.read(found.header_offset, found.data_offset))
@@ -256,13 +257,13 @@ def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, chec
         spool = _encode_hdu(source, found, replace(settings, algorithm="GZIP_2"))
     start = file.tell()
     params = spool.params
-    nbytes = spool.write_hdu(file, cards, quantize_level=settings.level if params.quantized else None, checksum=checksum)
+    spool.write_hdu(file, cards, quantize_level=settings.level if params.quantized else None, checksum=checksum)
     if verify:
         _verify(source, found, file, start, spool)
     n_fallback = int((spool.column == 2).sum())
     spool.close()
     return HDUReport(
-        found.number, name, "packed", params.zcmptype, before, nbytes, params.n_tiles, n_fallback, _is_lossless(params)
+        found.number, name, "packed", params.zcmptype, before, file.tell() - begin, params.n_tiles, n_fallback, _is_lossless(params)
     )
 
 

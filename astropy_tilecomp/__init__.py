@@ -17,6 +17,7 @@ _HOME = {
     "process_file": "adapters.kerchunk",
     "references": "adapters.references",
     "to_dask": "adapters.dask_arrays",
+    "write_dask": "adapters.dask_arrays",
     "pack": "pack",
     "unpack": "pack",
     "TileWriter": "write",

@@ -9,9 +9,10 @@ import numpy as np
 from ..files import find_image
 from ..read import TileReader
 from ..sources import as_source
+from ..write import TileWriter
 from .extras import extra
 
-__all__ = ["CHUNK_NBYTES", "TileArray", "tile_chunks", "to_dask"]
+__all__ = ["CHUNK_NBYTES", "TileArray", "tile_chunks", "to_dask", "write_dask"]
 
 CHUNK_NBYTES = 32 << 20
 """Bytes of a chunk, about, where the caller does not say."""
@@ -108,3 +109,55 @@ def _open(file, hdu, storage_options, options) -> TileReader:
     source = as_source(file, storage_options)
     found = find_image(source, hdu)
     return TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, **options)
+
+
+def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, blocks_ahead: int = 2, progress=None, **options) -> None:
+    """
+    Write a dask array as a compressed image, some blocks at a time.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; it appears only when it is complete.
+    array : dask.array.Array
+        The pixels; of any size, no more than `blocks_ahead` blocks of them are in memory.
+    header : astropy Header, mapping or sequence of card images, optional
+        Header of the image.
+    chunk_nbytes : int
+        Bytes of a block, about: the array is cut into blocks of whole tiles. Where its own chunks are such, they are kept.
+    blocks_ahead : int
+        Blocks that are computed together.
+    progress : callable, optional
+        Called with the blocks that are done and all blocks.
+    **options
+        As of `TileWriter`.
+
+    Raises
+    ------
+    FileExistsError, HeaderError, NotEncodableError, TypeError, ValueError
+        As `TileWriter`.
+    """
+    with extra("dask"):
+        import dask
+
+    with TileWriter(path, array.shape, array.dtype, header, **options) as writer:
+        tile_shape = writer.params.tile_shape
+        if not _is_aligned(array.chunks, tile_shape) or _largest_block(array) > 2 * chunk_nbytes:
+            array = array.rechunk(tile_chunks(array.shape, tile_shape, array.dtype.itemsize, chunk_nbytes))
+        starts = [np.cumsum([0, *sizes[:-1]]) // tile for sizes, tile in zip(array.chunks, tile_shape)]
+        numbers = list(np.ndindex(*array.numblocks)) if array.size else []
+        for first in range(0, len(numbers), blocks_ahead):
+            group = numbers[first:first + blocks_ahead]
+            for number, block in zip(group, dask.compute(*(array.blocks[number] for number in group))):
+                writer.write_tiles(tuple(int(start[at]) for start, at in zip(starts, number)), block)
+            if progress is not None:
+                progress(first + len(group), len(numbers))
+
+
+def _is_aligned(chunks, tile_shape) -> bool:
+    """Whether every chunk but the last along an axis holds whole tiles."""
+    return all(size % tile == 0 for sizes, tile in zip(chunks, tile_shape) for size in sizes[:-1])
+
+
+def _largest_block(array) -> int:
+    return prod(max(sizes) for sizes in array.chunks) * array.dtype.itemsize

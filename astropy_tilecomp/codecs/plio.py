@@ -54,14 +54,8 @@ class PLIO1(TileCodec):
         """Type of coded pixels."""
         return np.dtype("i4")
 
-    def decode(self, buf, out=None, *, tile_shape=None, pad=False):  # noqa: D102
-        return super().decode(_in_file_order(buf), out, tile_shape=tile_shape, pad=pad)
-
-    def decode_prefix(self, buf, *, tile_shape=None):  # noqa: D102
-        return super().decode_prefix(_in_file_order(buf), tile_shape=tile_shape)
-
-    def decode_many(self, buf, n, out=None, *, tile_shape=None):  # noqa: D102
-        return super().decode_many(_in_file_order(buf), n, out, tile_shape=tile_shape)
+    def _source_of(self, buf):
+        return super()._source_of(_in_file_order(buf))
 
     def decode_pixels(self, source, pixels, shape, n):
         status, used, done = _kernels.plio_decode(source, pixels, n, self.offset, self._uses_cfitsio())

@@ -191,7 +191,7 @@ class TileCodec(Configurable):
         ValueError
             If nothing says how many pixels the tile has, or `out` has another size.
         """
-        source = as_bytes(buf)
+        source = self._source_of(buf)
         if pad:
             result, used = self._decode_padded(source, out, tile_shape)
         else:
@@ -224,7 +224,7 @@ class TileCodec(Configurable):
             As `decode`.
         """
         shape = self._shape(tile_shape, None)
-        return self._decode_into(as_bytes(buf), np.empty(shape, self.result_dtype), shape, 1)
+        return self._decode_into(self._source_of(buf), np.empty(shape, self.result_dtype), shape, 1)
 
     def decode_many(self, buf, n: int, out=None, *, tile_shape: tuple[int, ...] | None = None) -> np.ndarray:
         """
@@ -251,7 +251,7 @@ class TileCodec(Configurable):
         TruncatedTileError, TrailingBytesError, CorruptTileError, ValueError
             As `decode`.
         """
-        source = as_bytes(buf)
+        source = self._source_of(buf)
         shape = self._shape(tile_shape, None)
         result, used = self._decode_into(source, destination(out, (n, *shape), self.result_dtype), shape, n)
         self._refuse_trailing(used, source)
@@ -336,6 +336,10 @@ class TileCodec(Configurable):
 
     # The rest is the same for all.
 
+    def _source_of(self, buf):
+        """The stream as bytes."""
+        return as_bytes(buf)
+
     def _decode_into(self, source, target, shape, n):
         """Decode n tiles of a shape into `target`; return it, and the bytes used."""
         coded = self.pixel_dtype
@@ -367,9 +371,14 @@ class TileCodec(Configurable):
             return checked_shape(tile_shape)
         if self.tile_shape is not None:
             return self.tile_shape
-        if isinstance(out, np.ndarray):
-            return checked_shape(out.shape)
+        if out is not None:
+            return self._shape_of_out(out if isinstance(out, np.ndarray) else np.asarray(memoryview(out)))
         raise ValueError(f"{self.algorithm}: nothing says how many pixels the tile has; give tile_shape")
+
+    def _shape_of_out(self, array):
+        """Shape of the pixels that fill an array: of its type, or of the codec's where it is a plain buffer."""
+        width = self.result_dtype.itemsize
+        return checked_shape(array.shape if array.itemsize > 1 or width == 1 else array.nbytes // width)
 
     def _refuse_trailing(self, used, source):
         if used < source.size:

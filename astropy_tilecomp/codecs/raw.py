@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import CorruptTileError, TruncatedTileError
 from . import _kernels
-from .buffers import as_bytes, convert, destination
+from .buffers import convert
 from .protocol import TileCodec
 
 __all__ = ["BigEndianCodec", "NoCompress"]
@@ -50,10 +50,31 @@ class BigEndianCodec(TileCodec):
 
     # The rest is the same for all.
 
-    def decode(self, buf, out=None, *, tile_shape=None, pad=False):  # noqa: D102
-        if pad or tile_shape is not None or self.tile_shape is not None or isinstance(out, np.ndarray):
+    def decode(self, buf, out=None, *, tile_shape=None, pad=False):
+        """
+        Decode one tile, or all that the stream holds.
+
+        Parameters
+        ----------
+        buf, out, tile_shape, pad
+            As of `TileCodec.decode`.
+
+        Returns
+        -------
+        ndarray or buffer
+            `out`, or a new array: the tile; where nothing says its shape, an array of one axis.
+
+        Raises
+        ------
+        CorruptTileError, TruncatedTileError, TrailingBytesError, ValueError
+            As of `TileCodec.decode`.
+        """
+        if pad or any(known is not None for known in (tile_shape, self.tile_shape, out)):
             return super().decode(buf, out, tile_shape=tile_shape, pad=pad)
-        source = as_bytes(buf)
+        return self._decode_whole(self._source_of(buf))
+
+    def _decode_whole(self, source):
+        """Decode all that a stream holds."""
         content, used = self._whole_content(source)
         self._refuse_trailing(used, source)
         width = self.pixel_dtype.itemsize
@@ -63,9 +84,7 @@ class BigEndianCodec(TileCodec):
                 algorithm=self.algorithm,
             )
         self._to_native(content, width)
-        target = destination(out, (content.size // width,), self.result_dtype)
-        target[...] = content.view(self.pixel_dtype)
-        return target if out is None else out
+        return content.view(self.pixel_dtype).astype(self.result_dtype, copy=False)
 
     def decode_pixels(self, source, pixels, shape, n):
         used = 0

@@ -2,7 +2,7 @@
 
 #include <libdeflate.h>
 
-#define SHORTEST_MEMBER 20 /* header of 10 bytes, an empty deflate stream, checksum and length */
+#include "tc_gzip_fault.h"
 
 tc_gzip_decoder *tc_gzip_decoder_new(void)
 {
@@ -27,15 +27,13 @@ tc_status tc_gzip_inflate(tc_gzip_decoder *decoder, const uint8_t *src, size_t s
 {
     *nbytes = 0;
     *used = 0;
-    if (src_len >= 2 && (src[0] != 0x1f || src[1] != 0x8b)) return TC_BAD_MAGIC;
-    if (src_len < SHORTEST_MEMBER) return TC_TRUNCATED;
     switch (libdeflate_gzip_decompress_ex(decoder, src, src_len, dst, dst_cap, used, nbytes)) {
     case LIBDEFLATE_SUCCESS:
         return TC_OK;
-    case LIBDEFLATE_INSUFFICIENT_SPACE:
-        return TC_NO_SPACE;
+    case LIBDEFLATE_INSUFFICIENT_SPACE: /* a cut one, too: libdeflate reads zeros behind the end */
+        return tc_gzip_fault(src, src_len) == TC_TRUNCATED ? TC_TRUNCATED : TC_NO_SPACE;
     default:
-        return TC_CORRUPT;
+        return tc_gzip_fault(src, src_len);
     }
 }
 

@@ -24,8 +24,9 @@ tc_status tc_gzip_inflate(tc_gzip_decoder *decoder, const uint8_t *src, size_t s
 /* Inflate the one member at `src` into `dst`, which has room for n pixels of `max_width` bytes (1, 2, 4 or 8).
  * `*width` = bytes a pixel, found from the length: 1, 2, 4 or 8; `*used` = bytes of the member.
  *   TC_BAD_MAGIC       not a gzip member
- *   TC_TRUNCATED       shorter than the shortest member, or cut
- *   TC_CORRUPT         damaged: bad deflate data or a checksum that does not match
+ *   TC_TRUNCATED       cut
+ *   TC_CORRUPT         damaged
+ *   TC_BAD_CHECKSUM    complete, but the checksum or the length behind it is that of another content
  *   TC_SIZE_MISMATCH   the content is longer than n * max_width, or not a whole width times n */
 tc_status tc_gzip_decode(tc_gzip_decoder *decoder, const uint8_t *src, size_t src_len, size_t n, size_t max_width,
                          uint8_t *dst, size_t *width, size_t *used);

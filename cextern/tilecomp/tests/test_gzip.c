@@ -1,5 +1,6 @@
 #include "tc_gzip.h"
 
+#include "tc_gzip_fault.h"
 #include "tc_shuffle.h"
 #include "tc_test.h"
 
@@ -73,14 +74,58 @@ static void test_bytes_after_the_member_are_not_used(void)
     TC_CHECK_EQ(used, sizeof member);
 }
 
-static void test_every_cut_is_an_error(void)
+static void check_every_cut(const uint8_t *src, size_t src_len, size_t n)
 {
-    for (size_t cut = 0; cut < sizeof member; cut++) {
-        uint8_t bytes[32];
-        size_t width, used;
-        const tc_status status = decode(member, cut, 4, 8, bytes, &width, &used);
+    uint8_t *const bytes = malloc(n);
 
-        TC_CHECK(status == TC_TRUNCATED || status == TC_CORRUPT);
+    for (size_t cut = 0; cut < src_len; cut += 1 + cut / 100) {
+        size_t width, used;
+
+        TC_CHECK_EQ(decode(src, cut, n, 1, bytes, &width, &used), TC_TRUNCATED);
+    }
+    free(bytes);
+}
+
+/* Stored, fixed and dynamic blocks: what libdeflate makes of these at its levels 0 and 1, and with few bytes. */
+static void test_every_cut_is_told_as_such(void)
+{
+    static uint8_t src[3000], dst[4000];
+    uint64_t seed = 8;
+
+    for (size_t i = 0; i < sizeof src; i++) src[i] = (uint8_t)(tc_random(&seed) % 5 * (i % 7));
+    check_every_cut(member, sizeof member, 8);
+    for (int level = 0; level < 2; level++)
+        for (size_t n = 20; n <= sizeof src; n *= 12) {
+            tc_gzip_encoder *const encoder = tc_gzip_encoder_new(level);
+            size_t used;
+
+            TC_CHECK_EQ(tc_gzip_encode(encoder, src, n, dst, sizeof dst, &used), TC_OK);
+            check_every_cut(dst, used, n);
+            tc_gzip_encoder_free(encoder);
+        }
+}
+
+static void test_every_field_of_the_header_may_be_cut(void)
+{
+    static const uint8_t full[] = {0x1f, 0x8b, 8, 0x1e, 0, 0, 0, 0, 4, 3, 3, 0, 'a', 'b', 'c', 'n', 'a', 'm', 'e', 0,
+                                   'n', 'o', 't', 'e', 0, 0x12, 0x34, 0x03, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    uint8_t bytes[1];
+    size_t width, used;
+
+    TC_CHECK_EQ(tc_gzip_fault(full, sizeof full), TC_BAD_CHECKSUM); /* no fault: nothing before the checksum is wrong */
+    for (size_t cut = 0; cut < sizeof full; cut++) TC_CHECK_EQ(tc_gzip_fault(full, cut), TC_TRUNCATED);
+    TC_CHECK_EQ(decode(full, sizeof full, 0, 1, bytes, &width, &used), TC_OK);
+}
+
+static void test_a_wrong_checksum_is_told_as_such(void)
+{
+    for (size_t byte = sizeof member - 8; byte < sizeof member; byte++) {
+        uint8_t changed[sizeof member], bytes[32];
+        size_t width, used;
+
+        memcpy(changed, member, sizeof member);
+        changed[byte] ^= 0x10;
+        TC_CHECK_EQ(decode(changed, sizeof changed, 4, 8, bytes, &width, &used), TC_BAD_CHECKSUM);
     }
 }
 
@@ -133,7 +178,9 @@ int main(void)
     TC_RUN(test_golden_members);
     TC_RUN(test_width_comes_from_the_length);
     TC_RUN(test_bytes_after_the_member_are_not_used);
-    TC_RUN(test_every_cut_is_an_error);
+    TC_RUN(test_every_cut_is_told_as_such);
+    TC_RUN(test_every_field_of_the_header_may_be_cut);
+    TC_RUN(test_a_wrong_checksum_is_told_as_such);
     TC_RUN(test_every_flip_is_an_error_or_harmless);
     TC_RUN(test_round_trip_at_every_level);
     tc_gzip_decoder_free(decoder);

@@ -26,6 +26,7 @@ _HOME = {
     "TileCompParser": "adapters.virtualizarr",
     "read_image": "files",
     "read_section": "files",
+    "RemoteSettings": "remote",
     "as_source": "sources",
     "CorruptTileError": "errors",
     "HeaderError": "errors",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -18,9 +19,6 @@ __all__ = ["BadTile", "DecodeReport", "decode", "decode_tiles", "fill_item"]
 
 RUN_NBYTES = 1 << 20
 """Bytes of tiles that a thread reads from a local source and decodes at a time; a tile may be longer."""
-
-RUN_NBYTES_REMOTE = 16 << 20
-"""The same for sources that are read by requests, which are all in flight at once."""
 
 RUNS_PER_THREAD = 4
 """Runs that a thread takes at least, so that all are done at about the same time."""
@@ -302,43 +300,46 @@ class _Reading:
 
     def run(self, threads: int, side_by_side: bool) -> None:
         """Read and decode all jobs."""
-        pool.run(self._decode_run, self._runs(threads, side_by_side), threads)
+        if self._source.is_local:
+            pool.run(self._decode_run, self._runs(threads, side_by_side), threads)
+        else:
+            with closing(self._source.iter_ranges(self._tiles.pairs())) as arriving:
+                pool.run(self._decode_range, arriving, max(1, min(threads, len(self._tiles))))
 
     def fill(self, jobs: np.ndarray) -> None:
         """Fill the boxes of jobs that have no bytes."""
         self._batch.decode(jobs, np.zeros(len(jobs), np.int64), b"")
 
-    def _runs(self, threads: int, side_by_side: bool) -> Iterator[tuple[int, int]]:
+    def _runs(self, threads: int, side_by_side: bool) -> list[tuple[int, int]]:
         """Cut the jobs, in the order of their bytes, into runs: first job and the one after the last."""
         tiles, n_jobs = self._tiles, len(self._tiles.jobs)
         if not n_jobs:
-            return iter(())
-        if not self._source.is_local:
-            return self._runs_of_ranges()
+            return []
         per_run = RUN_NBYTES * n_jobs // max(tiles.nbytes, 1)
         if threads > 1:
             per_run = min(per_run, -(-n_jobs // (RUNS_PER_THREAD * threads)))
         if side_by_side:
             per_run = max(per_run // SIDE_BY_SIDE * SIDE_BY_SIDE, min(SIDE_BY_SIDE, -(-n_jobs // threads)))
         per_run = max(per_run, 1)
-        return ((start, min(start + per_run, n_jobs)) for start in range(0, n_jobs, per_run))
-
-    def _runs_of_ranges(self) -> Iterator[tuple[int, int]]:
-        """Runs of whole ranges, so that no request is cut in two."""
-        sizes = np.cumsum(self._tiles.ranges[:, 1] - self._tiles.ranges[:, 0])
-        after = np.append(np.flatnonzero(np.diff(sizes // RUN_NBYTES_REMOTE)) + 1, len(sizes))
-        bounds = [0, *self._tiles.first[after].tolist()]
-        return zip(bounds[:-1], bounds[1:])
+        return [(start, min(start + per_run, n_jobs)) for start in range(0, n_jobs, per_run)]
 
     def _decode_run(self, run: tuple[int, int]) -> None:
         """Read the bytes of a run of jobs and decode them."""
         start, stop = run
         pieces, position = self._pieces(start, stop)
-        data = self._read(pieces)
+        self._decode(start, stop, position, self._read(pieces), len(pieces))
+
+    def _decode_range(self, arrived: tuple[int, memoryview]) -> None:
+        """Decode the jobs of a range whose bytes are there."""
+        number, data = arrived
+        start, stop = self._tiles.first[number:number + 2].tolist()
+        self._decode(start, stop, self._tiles.position[start:stop], data, 1)
+
+    def _decode(self, start: int, stop: int, position: np.ndarray, data, n_requests: int) -> None:
         n_bad = self._batch.decode(self._tiles.jobs[start:stop], position, data)
         with self._lock:
             self.n_bad += n_bad
-            self.n_requests += len(pieces)
+            self.n_requests += n_requests
             self.nbytes += len(data)
 
     def _pieces(self, start: int, stop: int) -> tuple[list, np.ndarray]:
@@ -357,17 +358,13 @@ class _Reading:
             start, number = after, number + 1
         return pieces, positions[0] if len(positions) == 1 else np.concatenate(positions)
 
-    def _read(self, pieces: list) -> np.ndarray | memoryview:
-        """The bytes of some ranges, end to end."""
-        source = self._source
-        if not source.is_local:
-            parts = source.read_ranges(pieces)
-            return parts[0] if len(parts) == 1 else np.concatenate([np.frombuffer(part, np.uint8) for part in parts])
+    def _read(self, pieces: list) -> memoryview:
+        """The bytes of some ranges of a local source, end to end."""
         total = sum(stop - start for start, stop in pieces)
         buffer = _window(total)
         at = 0
         for start, stop in pieces:
-            source.readinto((start, stop), buffer[at:at + stop - start])
+            self._source.readinto((start, stop), buffer[at:at + stop - start])
             at += stop - start
         return buffer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -195,7 +195,7 @@ def _matches(found: FoundHDU, hdu) -> bool:
 
 def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, threads: int | None = None,
                  engine: str | None = None, on_error: str = "raise", fill_value=0, max_nbytes: int | None = None,
-                 storage_options: dict | None = None) -> np.ndarray:
+                 storage_options: dict | None = None, remote: Mapping | None = None) -> np.ndarray:
     """
     Read part of a compressed image.
 
@@ -221,6 +221,8 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
         Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
     storage_options : dict, optional
         What fsspec needs to open a URL.
+    remote : RemoteSettings or mapping, optional
+        How to read a remote file: settings that differ from those of the environment.
 
     Returns
     -------
@@ -236,7 +238,7 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
     IndexError
         If `index` does not fit the image.
     """
-    source = as_source(file, storage_options)
+    source = as_source(file, storage_options, remote)
     try:
         found = find_image(source, hdu)
         reader = TileReader(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import errors
-from .decode import RUN_NBYTES_REMOTE, BadTile, DecodeReport, decode, decode_tiles, fill_item
+from .decode import BadTile, DecodeReport, decode, decode_tiles, fill_item
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 from .tiling.plan import plan
@@ -213,7 +213,7 @@ class TileReader:
         return table
 
     def _plan(self, selection: Selection, table: TileTable, jobs=None):
-        return plan(self.params, selection, table, jobs=jobs, gap=self._source.gap, max_range=RUN_NBYTES_REMOTE)
+        return plan(self.params, selection, table, jobs=jobs, gap=self._source.gap, max_range=self._source.max_range)
 
     def _read_past_cache(self, selection: Selection, table: TileTable, result: np.ndarray, options: dict) -> None:
         """Decode straight into the result, each tile as far as it is needed."""
@@ -286,6 +286,7 @@ class _TableRows:
     def __init__(self, layout: TableLayout, source):
         self._layout, self._source = layout, source
         self._known = self._bytes = None
+        self._lock = threading.Lock()
 
     def check_present(self) -> None:
         """Raise unless the file holds the whole table: without it nothing that the header says has been earned."""
@@ -311,10 +312,11 @@ class _TableRows:
             Reads that took, and the bytes they gave.
         """
         layout = self._layout
-        if self._known is None:
-            self._bytes = np.empty((layout.naxis2, layout.naxis1), np.uint8)
-            self._known = np.zeros(layout.naxis2, bool)
-        ranges = layout.row_ranges(rows[~self._known[rows]], self._source.gap)
+        with self._lock:
+            if self._known is None:
+                self._bytes = np.empty((layout.naxis2, layout.naxis1), np.uint8)
+                self._known = np.zeros(layout.naxis2, bool)
+        ranges = self._unknown_ranges(rows)
         for (start, stop), data in zip(ranges, self._source.read_ranges(ranges)):
             wanted = slice(start // layout.naxis1, stop // layout.naxis1)
             self._bytes[wanted] = np.frombuffer(data, np.uint8).reshape(-1, layout.naxis1)
@@ -323,6 +325,13 @@ class _TableRows:
         data = self._bytes[rows[0]:rows[-1] + 1] if in_one_piece else self._bytes[rows]
         table = TileTable.from_bytes(layout, data, rows, available=self._source.nbytes)
         return table, len(ranges), sum(stop - start for start, stop in ranges)
+
+    def _unknown_ranges(self, rows: np.ndarray) -> list[tuple[int, int]]:
+        """What to read of the table so that `rows` are known: a short one of a remote file at once."""
+        unknown = rows[~self._known[rows]]
+        if len(unknown) and self._layout.table_nbytes <= self._source.table_cache:
+            return [(0, self._layout.table_nbytes)]
+        return self._layout.row_ranges(unknown, self._source.gap)
 
 
 class _TileCache:

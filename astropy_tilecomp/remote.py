@@ -1,174 +1,312 @@
 """
-Byte sources in object stores and on servers, through fsspec and obstore.
+Byte sources behind a network: few requests, many at once, repeated where they fail, and never bytes of two versions.
 
-The first bytes of a remote file are fetched once when it is opened and kept, since every reader starts with the headers
-there.  All other ranges of a call are requested at the same time.
+The first bytes of a remote file come with the request that opens it and are kept, since every reader starts with the
+headers there.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+import random
+from collections import deque
+from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, fields, replace
+from queue import SimpleQueue
 
 from .errors import SourceError
-from .sources import ByteSource, FileSource, _check_unchanged
+from .sources import ByteSource, FileSource, Range, _check_unchanged
+from .transports import Answer, Transport, has_secret, transport_for
 
-__all__ = ["FsspecSource", "ObstoreSource", "RemoteSource", "has_secret", "source_in_store"]
+__all__ = ["RemoteSettings", "RemoteSource", "has_secret", "source_at_url", "source_in_store"]
 
 HEAD_NBYTES = 10 * 2880
-REMOTE_GAP = 64 * 1024
+IN_FLIGHT_NBYTES = 64 << 20
+"""Bytes that were asked for and not taken yet by the reader, at most, unless a single range has more."""
 
-# What may be written into a pickle; everything else may be, or hold, a credential.
-_PUBLIC_OPTIONS = {"anon", "asynchronous", "client_kwargs", "endpoint_url", "region_name", "requester_pays", "use_ssl"}
-_PUBLIC_STORE_OPTIONS = {"bucket", "endpoint", "region", "skip_signature", "virtual_hosted_style_request"}
-_SECRET_WORDS = ("auth", "credential", "key", "pass", "policy", "secret", "sig", "token")
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+_FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, SourceError)
+
+
+@dataclass(frozen=True)
+class RemoteSettings:
+    """
+    How remote files are read.
+
+    Parameters
+    ----------
+    gap : int
+        A gap between two byte ranges that is shorter than this is read through; ASTROPY_TILECOMP_GAP.
+    max_range : int
+        Bytes of a request at most; ASTROPY_TILECOMP_MAX_RANGE.
+    concurrency : int
+        Requests to one file that are in flight together at most; ASTROPY_TILECOMP_CONCURRENCY.
+    table_cache : int
+        The table of an image, if it has no more bytes than this, is fetched whole with its first row and kept; of a longer
+        one, the rows that are needed; ASTROPY_TILECOMP_TABLE_CACHE.
+    timeout : float
+        Seconds without progress after which a request is given up; ASTROPY_TILECOMP_TIMEOUT.
+    retries : int
+        How often a request that failed is repeated, after pauses that double; ASTROPY_TILECOMP_RETRIES.
+
+    Raises
+    ------
+    ValueError
+        If one of them is negative, or `max_range`, `concurrency` or `timeout` is 0.
+    """
+
+    gap: int = 64 << 10
+    max_range: int = 8 << 20
+    concurrency: int = 32
+    table_cache: int = 64 << 10
+    timeout: float = 30
+    retries: int = 4
+
+    def __post_init__(self):
+        for field in fields(self):
+            least = 0 if field.name in ("gap", "table_cache", "retries") else 1e-3
+            if not getattr(self, field.name) >= least:
+                raise ValueError(f"{field.name} is {getattr(self, field.name)!r}, expected a number of {least} or more")
+
+    @classmethod
+    def of(cls, given: RemoteSettings | Mapping | None = None) -> RemoteSettings:
+        """
+        Settings of a caller, else of the environment, else the usual ones.
+
+        Parameters
+        ----------
+        given : RemoteSettings or mapping, optional
+            All settings, or some of them by name.
+
+        Raises
+        ------
+        TypeError
+            If there is no setting of a name.
+        ValueError
+            If a setting or an environment variable makes no sense.
+        """
+        if isinstance(given, cls):
+            return given
+        return replace(cls(**_of_environment()), **(given or {}))
+
+
+_VARIABLES = {
+    "gap": "ASTROPY_TILECOMP_GAP",
+    "max_range": "ASTROPY_TILECOMP_MAX_RANGE",
+    "concurrency": "ASTROPY_TILECOMP_CONCURRENCY",
+    "table_cache": "ASTROPY_TILECOMP_TABLE_CACHE",
+    "timeout": "ASTROPY_TILECOMP_TIMEOUT",
+    "retries": "ASTROPY_TILECOMP_RETRIES",
+}
+
+
+def _of_environment() -> dict[str, int]:
+    found = {name: (variable, os.environ[variable]) for name, variable in _VARIABLES.items() if os.environ.get(variable)}
+    for variable, text in found.values():
+        if not text.isdecimal():
+            raise ValueError(f"{variable} is {text!r}, expected a whole number of 0 or more")
+    return {name: int(text) for name, (_, text) in found.items()}
 
 
 class RemoteSource(ByteSource):
     """
-    A file that is read by requests: its first bytes are kept, the ranges of one call are in flight together.
+    A file that is read by requests, which are in flight together.
+
+    Parameters
+    ----------
+    transport : Transport
+        How to ask for a range.
+    settings : RemoteSettings or mapping, optional
+        By default those of the environment.
+
+    Attributes
+    ----------
+    settings : RemoteSettings
+        How it is read.
+    version : str or None
+        ETag, or what else tells one version of the file from another.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError
+        If there is no such file, or it may not be read.
+    SourceError
+        If it cannot be read.
 
     Notes
     -----
-    A subclass has `_fetch`, which requests ranges; everything that is fetched is checked for type and length here, and
-    this is also the place where a request that failed can be repeated.
+    Every answer is checked for its length, and for being of the version that was opened where its place tells that: web
+    servers, S3 and obstore do.  A request that met a time-out, a lost connection, a server error or a short answer is
+    repeated; one that cannot succeed is not.
+
+    Pickled as address, size and version, and the options that cannot be credentials: where it is opened again, the
+    credentials of that place are used.
     """
 
     is_local = False
 
-    def __init__(self, name: str, nbytes: int):
-        self.name = name
-        self.nbytes = nbytes
-        self.gap = int(os.environ.get("ASTROPY_TILECOMP_GAP", REMOTE_GAP))
-        head = (0, min(HEAD_NBYTES, nbytes))
-        self._head = self._checked(self._fetch([head])[0], head)
+    def __init__(self, transport: Transport, settings: RemoteSettings | Mapping | None = None):
+        self.settings = RemoteSettings.of(settings)
+        self.gap, self.max_range, self.table_cache = self.settings.gap, self.settings.max_range, self.settings.table_cache
+        self.name = transport.name
+        self._transport = transport
+        self._places = asyncio.Semaphore(self.settings.concurrency)
+        first = self._start(self._repeated(self._open, "opening")).result()
+        self.nbytes, self.version = first.nbytes, first.version
+        self._head = memoryview(first.data)[:HEAD_NBYTES]
+
+    async def _open(self) -> Answer:
+        first = await self._transport.first(HEAD_NBYTES, self.settings.timeout)
+        if first.nbytes is None:
+            raise SourceError(f"{self.name}: the server does not tell the size of the file")
+        _check_length(first.data, min(HEAD_NBYTES, first.nbytes))
+        return first
 
     def read_ranges(self, ranges):
+        found: list = [None] * len(ranges)
+        for number, data in self.iter_ranges(ranges):
+            found[number] = data
+        return found
+
+    def iter_ranges(self, ranges):
         self._check_bounds(ranges)
-        if self._head is None:
-            raise ValueError(f"{self.name}: read of a closed file")
-        wanted = [found for found in ranges if found[1] > self._head.nbytes and found[0] < found[1]]
-        fetched = dict(zip(wanted, self._fetch(wanted), strict=True)) if wanted else {}
-        return [
-            self._checked(fetched[found], found) if found in fetched else self._head[slice(*found)] for found in ranges
-        ]
+        head = self._open_head()
+        waiting: deque[tuple[int, Range]] = deque()
+        for number, (start, stop) in enumerate(ranges):
+            if stop <= head.nbytes or start == stop:
+                yield number, head[start:stop]
+            else:
+                waiting.append((number, (start, stop)))
+        yield from self._arriving(waiting)
+
+    def _arriving(self, waiting: deque[tuple[int, Range]]) -> Iterator[tuple[int, memoryview]]:
+        """Ask for ranges and give each as soon as it is there; only so many are asked for ahead of the reader."""
+        arrived: SimpleQueue[Future] = SimpleQueue()
+        pending: dict[Future, tuple[int, Range]] = {}
+        nbytes = 0
+        try:
+            while waiting or pending:
+                while waiting and (not pending or nbytes + _length(waiting[0][1]) <= IN_FLIGHT_NBYTES):
+                    number, wanted = waiting.popleft()
+                    future = self._start(self._fetch(*wanted))
+                    pending[future] = number, wanted
+                    nbytes += _length(wanted)
+                    future.add_done_callback(arrived.put)
+                future = arrived.get()
+                number, wanted = pending.pop(future)
+                yield number, self._checked(future.result(), wanted)
+                nbytes -= _length(wanted)
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def _start(self, task: Coroutine) -> Future:
+        loop = self._transport.loop
+        if asyncio._get_running_loop() is loop:
+            task.close()
+            raise RuntimeError(f"{self.name}: read from within fsspec's own event loop, which would wait for itself")
+        return asyncio.run_coroutine_threadsafe(task, loop)
+
+    async def _fetch(self, start: int, stop: int):
+        """One range: in one request, or in several at once if it is very long."""
+        step = self.max_range
+        if stop - start < 2 * step:
+            return await self._request(start, stop)
+        pieces = [(at, min(at + step, stop)) for at in range(start, stop, step)]
+        return b"".join(await asyncio.gather(*(self._request(*piece) for piece in pieces)))
+
+    async def _request(self, start: int, stop: int):
+        async def once():
+            answer = await self._transport.get(start, stop, self.version, self.settings.timeout)
+            self._check_version(answer)
+            _check_length(answer.data, stop - start)
+            return answer.data
+
+        return await self._repeated(once, f"bytes {start} to {stop}")
+
+    def _check_version(self, answer: Answer) -> None:
+        then, now = (self.nbytes, self.version), (answer.nbytes, answer.version)
+        for before, after, what in zip(then, now, ("size", "version")):
+            if before is not None and after is not None and before != after:
+                raise SourceError(f"{self.name}: changed since it was opened: its {what} was {before}, is now {after}")
+
+    async def _repeated(self, once, what: str):
+        """Do something until it succeeds, fails for good, or has failed too often."""
+        pause = FIRST_PAUSE
+        for left in range(self.settings.retries, -1, -1):
+            try:
+                async with self._places:
+                    return await once()
+            except _FINAL:
+                raise
+            except (OSError, EOFError, asyncio.TimeoutError) as error:
+                if not left:
+                    raise SourceError(f"{self.name}: {what}: {self._reason(error)}, and so {self._tries()}") from error
+            await asyncio.sleep(pause * random.uniform(0.5, 1))
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, asyncio.TimeoutError):
+            return f"no answer within {self.settings.timeout} s"
+        return str(error) or type(error).__name__
+
+    def _tries(self) -> str:
+        return f"{self.settings.retries + 1} times" if self.settings.retries else "once, without a retry"
 
     def _readinto(self, wanted, view):
         view[:] = self.read_ranges([wanted])[0]
 
-    def _fetch(self, ranges) -> list:
-        raise NotImplementedError
+    def _open_head(self) -> memoryview:
+        head = self._head
+        if head is None:
+            raise ValueError(f"{self.name}: read of a closed file")
+        return head
 
     def close(self):
         self._head = None
 
-
-class FsspecSource(RemoteSource):
-    """
-    A file of an fsspec file system.
-
-    Parameters
-    ----------
-    fs : fsspec.AbstractFileSystem
-        The file system.
-    path : str
-        The file in it.
-
-    Notes
-    -----
-    Pickled as protocol and path with size and ETag, and the options that cannot be credentials: where it is opened
-    again, the credentials of that place are used.
-    """
-
-    def __init__(self, fs, path: str):
-        self._fs = fs
-        self._path = path
-        info = fs.info(path)
-        if info.get("size") is None:
-            raise SourceError(f"{_public_url(path)}: the server does not tell the size of the file")
-        self._version = _version_of(info)
-        super().__init__(_public_url(fs.unstrip_protocol(path)), int(info["size"]))
-
-    @classmethod
-    def from_url(cls, url: str, storage_options: dict) -> ByteSource:
-        """Open an fsspec URL, chained ones too; a local one gives a `FileSource`."""
-        from fsspec.core import url_to_fs
-
-        return source_in_store(*url_to_fs(url, **storage_options))
-
-    def _fetch(self, ranges):
-        starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
-        return self._fs.cat_ranges([self._path] * len(ranges), starts, stops, on_error="raise")
-
     def __reduce__(self):
-        if has_secret(self._path):
-            raise TypeError(f"{self.name} cannot be pickled: its URL holds a credential")
-        protocol = self._fs.protocol if isinstance(self._fs.protocol, str) else self._fs.protocol[0]
-        if protocol in ("memory", "abstract") or hasattr(self._fs, "fo"):  # bound to this process or to another file
-            return super().__reduce__()
-        options = _public_options(self._fs.storage_options)
-        return _reopen_fsspec, (protocol, options, self._path, self.nbytes, self._version)
+        self._transport.__reduce__()  # raises, naming this file, if it cannot be opened elsewhere
+        return _opened_again, (self._transport, self.settings, self.nbytes, self.version)
 
 
-def _reopen_fsspec(protocol, options, path, nbytes, version):
-    from fsspec import filesystem
-
-    source = FsspecSource(filesystem(protocol, **options), path)
-    _check_unchanged(source.name, (nbytes, version), (source.nbytes, source._version), "size and version")
+def _opened_again(transport: Transport, settings: RemoteSettings, nbytes: int, version: str | None) -> RemoteSource:
+    source = RemoteSource(transport, settings)
+    _check_unchanged(source.name, (nbytes, version), (source.nbytes, source.version), "size and version")
     return source
 
 
-class ObstoreSource(RemoteSource):
+def _length(wanted: Range) -> int:
+    return wanted[1] - wanted[0]
+
+
+def _check_length(data, nbytes: int) -> None:
+    found = memoryview(data).nbytes
+    if found != nbytes:
+        raise EOFError(f"got {found} bytes instead of {nbytes}")
+
+
+def source_at_url(url: str, storage_options: dict, settings: RemoteSettings | Mapping | None = None) -> ByteSource:
     """
-    A file of an obstore store.
+    The source of a file at an fsspec URL, chained ones too.
 
     Parameters
     ----------
-    store : obstore.store.ObjectStore
-        The store.
-    path : str
-        The file in it.
-
-    Notes
-    -----
-    Pickled with its store and with size and ETag, unless the configuration of the store may hold a credential.
+    url : str
+        The URL; a local one gives a `FileSource`.
+    storage_options : dict
+        What fsspec needs to open it.
+    settings : RemoteSettings or mapping, optional
+        How to read it.
     """
+    from fsspec.core import url_to_fs
 
-    def __init__(self, store, path: str):
-        import obstore
-
-        self._store = store
-        self._path = path
-        meta = obstore.head(store, path)
-        self._version = _version_of(meta)
-        super().__init__(f"<{type(store).__name__}>/{_public_url(path)}", int(meta["size"]))
-
-    def _fetch(self, ranges):
-        import obstore
-
-        starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
-        return obstore.get_ranges(self._store, self._path, starts=starts, ends=stops, coalesce=0)
-
-    def __reduce__(self):
-        config = getattr(self._store, "config", None) or {}
-        url = getattr(self._store, "url", "")
-        if not set(config) <= _PUBLIC_STORE_OPTIONS or has_secret(url) or _in_process(self._store):
-            return super().__reduce__()
-        return _reopen_obstore, (self._store, self._path, self.nbytes, self._version)
+    return source_in_store(*url_to_fs(url, **storage_options), settings)
 
 
-def _in_process(store) -> bool:
-    """Whether a store lives in the memory of this process, or gets its credentials from an object of it."""
-    return type(store).__name__ == "MemoryStore" or getattr(store, "credential_provider", None) is not None
-
-
-def _reopen_obstore(store, path, nbytes, version):
-    source = ObstoreSource(store, path)
-    _check_unchanged(source.name, (nbytes, version), (source.nbytes, source._version), "size and version")
-    return source
-
-
-def source_in_store(store, path: str) -> ByteSource:
+def source_in_store(store, path: str, settings: RemoteSettings | Mapping | None = None) -> ByteSource:
     """
     The source of a file in an fsspec file system or an obstore store.
 
@@ -178,48 +316,15 @@ def source_in_store(store, path: str) -> ByteSource:
         Where the file lies; of a local fsspec file system the file itself is opened.
     path : str
         The file in it.
+    settings : RemoteSettings or mapping, optional
+        How to read it.
 
     Raises
     ------
     TypeError
         If `store` is neither.
     """
-    if type(store).__module__.partition(".")[0] == "obstore":
-        return ObstoreSource(store, path)
-    if not hasattr(store, "cat_ranges"):
-        raise TypeError(f"an fsspec file system or an obstore store expected, found {type(store).__name__}")
-    if "file" in (store.protocol if isinstance(store.protocol, tuple) else (store.protocol,)):
+    protocol = getattr(store, "protocol", ())
+    if "file" in ((protocol,) if isinstance(protocol, str) else tuple(protocol)):
         return FileSource(path)
-    return FsspecSource(store, path)
-
-
-def _version_of(info) -> str | None:
-    """The ETag of a file, or what else its store says to tell versions apart."""
-    for key in ("ETag", "etag", "e_tag", "mtime", "LastModified", "Last-Modified", "last_modified", "created"):
-        if info.get(key) is not None:
-            return str(info[key])
-    return None
-
-
-def _public_url(url: str) -> str:
-    """A URL as it may be shown: without user, password and query."""
-    parts = urlsplit(url)
-    if "@" not in parts.netloc and not parts.query:
-        return url
-    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="..." if parts.query else "", fragment="")
-    return urlunsplit(shown)
-
-
-def has_secret(url: str) -> bool:
-    """Whether a URL names a user, or a query parameter that may be a credential."""
-    parts = urlsplit(url)
-    names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    return "@" in parts.netloc or any(word in name for name in names for word in _SECRET_WORDS)
-
-
-def _public_options(options: dict) -> dict:
-    """The options of a file system that cannot be credentials."""
-    public = {key: value for key, value in options.items() if key in _PUBLIC_OPTIONS}
-    if isinstance(public.get("client_kwargs"), dict):
-        public["client_kwargs"] = _public_options(public["client_kwargs"])
-    return {key: value for key, value in public.items() if not (isinstance(value, str) and has_secret(value))}
+    return RemoteSource(transport_for(store, path), settings)

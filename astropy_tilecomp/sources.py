@@ -12,6 +12,7 @@ import io
 import os
 import stat
 import threading
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -48,6 +49,10 @@ class ByteSource:
         Where byte 0 of this source lies in the whole file; not 0 for a part.
     gap : int
         The longest gap between two ranges that is cheaper to read through than to leave out.
+    max_range : int
+        Bytes to ask for at once at most, where the reader has the choice.
+    table_cache : int
+        A table of no more bytes than this is better read whole than row by row.
     is_local : bool
         Whether a read costs about a copy: then ranges are read one by one as they are needed.
 
@@ -60,6 +65,8 @@ class ByteSource:
     name: str
     offset: int = 0
     gap: int = 0
+    max_range: int = 16 << 20
+    table_cache: int = 0
     is_local: bool = True
 
     def read_ranges(self, ranges: list[Range]) -> list[memoryview]:
@@ -85,6 +92,27 @@ class ByteSource:
         """
         self._check_bounds(ranges)
         return [self._checked(part, wanted) for part, wanted in zip(self._read(ranges), ranges, strict=True)]
+
+    def iter_ranges(self, ranges: list[Range]) -> Iterator[tuple[int, memoryview]]:
+        """
+        Read byte ranges and give each as soon as it is there.
+
+        Parameters
+        ----------
+        ranges : list of (int, int)
+            As of `read_ranges`.
+
+        Yields
+        ------
+        int, memoryview
+            Place of a range in `ranges`, and its bytes; the order is that in which they arrive.
+
+        Raises
+        ------
+        ValueError, SourceError
+            As `read_ranges`.
+        """
+        yield from enumerate(self.read_ranges(ranges))
 
     def read(self, start: int, stop: int) -> memoryview:
         """Read one range, as `read_ranges` does."""
@@ -200,13 +228,19 @@ class SourcePart(ByteSource):
         self._start = start
         self.name = source.name
         self.offset = source.offset + start
-        self.gap = source.gap
+        self.gap, self.max_range, self.table_cache = source.gap, source.max_range, source.table_cache
         self.is_local = source.is_local
 
     def read_ranges(self, ranges):
+        return self._whole.read_ranges(self._in_whole(ranges))
+
+    def iter_ranges(self, ranges):
+        return self._whole.iter_ranges(self._in_whole(ranges))
+
+    def _in_whole(self, ranges):
         self._check_bounds(ranges)
         start = self._start
-        return self._whole.read_ranges([(first + start, last + start) for first, last in ranges])
+        return [(first + start, last + start) for first, last in ranges]
 
     def _readinto(self, wanted, view):
         self._whole._readinto((wanted[0] + self._start, wanted[1] + self._start), view)
@@ -562,6 +596,9 @@ def is_packed(path) -> bool:
         return _kind_of(file.read(_MAGIC_NBYTES)) is not None
 
 
+_AHEAD_NBYTES = 4 * 2880
+
+
 class SourceFile(io.RawIOBase):
     """
     A source as a read-only file object with a position of its own.
@@ -570,6 +607,10 @@ class SourceFile(io.RawIOBase):
     ----------
     source : ByteSource
         What to read; it stays open when this is closed.
+
+    Notes
+    -----
+    Of a source that is read by requests, a little more is read than is asked for, and kept: headers are read block by block.
     """
 
     mode = "rb"
@@ -578,6 +619,7 @@ class SourceFile(io.RawIOBase):
         self.source = source
         self.name = source.name
         self._position = 0
+        self._ahead = (0, memoryview(b""))  # where bytes begin that were read, and these
 
     def readable(self):
         return True
@@ -598,9 +640,20 @@ class SourceFile(io.RawIOBase):
     def read(self, size=-1):
         start = min(self._position, self.source.nbytes)
         stop = self.source.nbytes if size is None or size < 0 else min(start + size, self.source.nbytes)
-        part = bytes(self.source.read(start, stop))
+        part = bytes(self._read(start, stop))
         self._position += len(part)
         return part
+
+    def _read(self, start: int, stop: int) -> memoryview:
+        if self.source.is_local or stop - start > _AHEAD_NBYTES:
+            return self.source.read(start, stop)
+        first, data = self._ahead
+        if not first <= start <= stop <= first + data.nbytes:
+            goes_on = start == first + data.nbytes
+            first, nbytes = start, 2 * data.nbytes if goes_on else _AHEAD_NBYTES
+            data = self.source.read(first, min(max(first + nbytes, stop), self.source.nbytes))
+            self._ahead = first, data
+        return data[start - first : stop - first]
 
     readall = read
 
@@ -613,7 +666,7 @@ class SourceFile(io.RawIOBase):
         return stop - start
 
 
-def as_source(obj, storage_options: dict | None = None) -> ByteSource:
+def as_source(obj, storage_options: dict | None = None, remote: Mapping | None = None) -> ByteSource:
     """
     Make a `ByteSource` of whatever holds the bytes.
 
@@ -624,6 +677,8 @@ def as_source(obj, storage_options: dict | None = None) -> ByteSource:
         or an obstore store, and a path in it.  A file compressed as a whole (gzip, bz2, xz, zip) is inflated.
     storage_options : dict, optional
         What fsspec needs to open a URL, such as ``{"anon": True}``.
+    remote : RemoteSettings or mapping, optional
+        How to read it if it is remote: the settings that differ from those of the environment.
 
     Returns
     -------
@@ -639,52 +694,50 @@ def as_source(obj, storage_options: dict | None = None) -> ByteSource:
     """
     if isinstance(obj, ByteSource):
         return obj
-    return _inflated(_as_plain_source(obj, storage_options))
+    return _inflated(_as_plain_source(obj, storage_options, remote))
 
 
-def _as_plain_source(obj, storage_options):
+def _as_plain_source(obj, storage_options, remote):
     import mmap
 
     if isinstance(obj, (str, os.PathLike)):
-        return _path_or_url(os.fspath(obj), storage_options)
+        return _path_or_url(os.fspath(obj), storage_options, remote)
     if isinstance(obj, mmap.mmap):
         return MmapSource(obj)
     if isinstance(obj, (bytes, bytearray, memoryview, np.ndarray)):
         return BufferSource(obj)
     if isinstance(obj, tuple) and len(obj) == 2:
-        return _from_store(*obj)
+        return _from_store(*obj, remote)
     raw = getattr(obj, "raw", obj)  # behind a BufferedReader
     if hasattr(raw, "fs") and hasattr(raw, "path"):  # an fsspec OpenFile or an open file of fsspec
-        return _from_fsspec_file(raw)
+        return _from_fsspec_file(raw, remote)
     if hasattr(obj, "read"):
         return _from_file_object(obj)
     raise TypeError(f"bytes, a path, a URL, a file object or a pair (store, path) expected, found {type(obj).__name__}")
 
 
-def _path_or_url(path, storage_options):
+def _path_or_url(path, storage_options, remote):
     if isinstance(path, bytes) or not ("://" in path or "::" in path):
         return FileSource(path)
     if path.startswith("file://"):
         from urllib.parse import unquote, urlsplit
 
         return FileSource(unquote(urlsplit(path).path))
-    from .remote import FsspecSource
+    from .remote import source_at_url
 
-    return FsspecSource.from_url(path, storage_options or {})
-
-
-def _from_store(store, path):
-    from . import remote
-
-    return remote.source_in_store(store, path)
+    return source_at_url(path, storage_options or {}, remote)
 
 
-def _from_fsspec_file(file):
-    from . import remote
+def _from_store(store, path, remote):
+    from .remote import source_in_store
 
+    return source_in_store(store, path, remote)
+
+
+def _from_fsspec_file(file, remote):
     if getattr(file, "compression", None):
         return _from_file_object(file if hasattr(file, "read") else file.open())
-    return remote.source_in_store(file.fs, file.path)
+    return _from_store(file.fs, file.path, remote)
 
 
 def _name_of(file) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from operator import length_hint
 
 __all__ = ["SMALL_JOB", "pool_size", "run", "thread_count"]
 
@@ -15,6 +15,8 @@ SMALL_JOB = 65536
 """Jobs of fewer pixels than this run in the thread that asks."""
 
 VARIABLE = "ASTROPY_TILECOMP_THREADS"
+
+_NO_MORE = object()
 
 _pool: ThreadPoolExecutor | None = None
 _pool_lock = threading.Lock()
@@ -83,7 +85,7 @@ def run(work: Callable, items: Iterable, threads: int) -> None:
     work : callable
         Called as ``work(item)``.
     items : iterable
-        Begun in this order.
+        Begun in this order, each taken from it when a thread is free.
     threads : int
         How many threads, the caller's among them; 1 needs no pool.
 
@@ -100,22 +102,23 @@ def run(work: Callable, items: Iterable, threads: int) -> None:
         for item in items:
             work(item)
         return
-    queue = deque(items)
+    left = iter(items)
+    turn = threading.Lock()
     failures: list[BaseException] = []
 
     def drain():
-        while True:
+        while not failures:
             try:
-                item = queue.popleft()
-            except IndexError:
-                return
-            try:
+                with turn:
+                    item = next(left, _NO_MORE)
+                if item is _NO_MORE:
+                    return
                 work(item)
             except BaseException as failure:
                 failures.append(failure)
-                queue.clear()
 
-    helpers = [future for _ in range(min(threads, len(queue)) - 1) if (future := _submit(drain)) is not None]
+    n_helpers = min(threads, length_hint(items, threads)) - 1
+    helpers = [future for _ in range(n_helpers) if (future := _submit(drain)) is not None]
     drain()
     for helper in helpers:
         if not helper.cancel():

@@ -32,7 +32,7 @@ LAYERS = {
     "pack": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
     "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
 }
-SAME_LAYER = {"remote": "sources"}  # the sources behind a network
+SAME_LAYER = {"remote": "sources", "transports": "sources"}  # the sources behind a network
 NO_LAYER = {"adapters", "__init__", "__main__"}  # these may import everything
 ALWAYS_THERE = {"numpy", "astropy"}
 OPTIONAL_ALLOWED_IN = {"adapters", "sources", "__main__"}

@@ -295,13 +295,13 @@ def test_a_file_that_changed_is_not_opened_again(path):
 
 
 def test_no_credential_enters_a_repr_or_a_pickle():
-    from astropy_tilecomp.remote import _has_secret, _public_options, _public_url
+    from astropy_tilecomp.transports import _public_options, has_secret, public_url
 
     signed = "https://me:pw@host/a.fits?X-Amz-Signature=abc&X-Amz-Credential=def"
-    assert _public_url(signed) == "https://host/a.fits?..."
-    assert _has_secret(signed)
-    assert _has_secret("https://host/a.fits?sig=abc")
-    assert not _has_secret("https://host/download?uri=mast:HST/a.fits")
+    assert public_url(signed) == "https://host/a.fits?..."
+    assert has_secret(signed)
+    assert has_secret("https://host/a.fits?sig=abc")
+    assert not has_secret("https://host/download?uri=mast:HST/a.fits")
     options = {
         "anon": True,
         "key": "K",

@@ -101,7 +101,7 @@ class HDUList(TileReading, fits.HDUList):
 
 def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy_load_hdus=None,
          ignore_missing_simple=False, *, threads=None, engine=None, on_error="raise", fill_value=0,
-         cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None, storage_options=None, **kwargs) -> HDUList:
+         cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None, storage_options=None, remote=None, **kwargs) -> HDUList:
     """
     Open a FITS file.
 
@@ -118,6 +118,8 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
         How compressed images are read: see `CompImageHDU`.
     storage_options : dict, optional
         What fsspec needs to open a URL.
+    remote : RemoteSettings or mapping, optional
+        How to read a remote file: settings that differ from those of the environment.
 
     Returns
     -------
@@ -134,7 +136,7 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
         memmap = False
     lazy = fits.conf.lazy_load_hdus if lazy_load_hdus is None else bool(lazy_load_hdus)
     options = ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes)
-    source = _source_for(name, storage_options) if mode in _READING_MODES else None
+    source = _source_for(name, storage_options, remote) if mode in _READING_MODES else None
     try:
         hdus = HDUList.fromfile(
             name if source is None else SourceFile(source), mode, memmap, save_backup, cache, lazy,
@@ -149,10 +151,10 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     return hdus
 
 
-def _source_for(name, storage_options) -> ByteSource | None:
+def _source_for(name, storage_options, remote) -> ByteSource | None:
     """A source for what astropy cannot open as well as we can; None for a plain local file."""
     if isinstance(name, (str, os.PathLike)):
         path = os.fspath(name)
         if "://" not in path and "::" not in path and not is_packed(path):
             return None
-    return as_source(name, storage_options)
+    return as_source(name, storage_options, remote)

@@ -9,16 +9,20 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from operator import length_hint
 
-__all__ = ["SMALL_JOB", "pool_size", "run", "thread_count"]
+__all__ = ["SMALL_JOB", "pool_size", "run", "thread_count", "waiting_pool"]
 
 SMALL_JOB = 65536
 """Jobs of fewer pixels than this run in the thread that asks."""
+
+N_WAITING = 32
+"""Reads that may wait for a network at once on behalf of asynchronous callers."""
 
 VARIABLE = "ASTROPY_TILECOMP_THREADS"
 
 _NO_MORE = object()
 
 _pool: ThreadPoolExecutor | None = None
+_waiting_pool: ThreadPoolExecutor | None = None
 _pool_lock = threading.Lock()
 _thread = threading.local()
 
@@ -139,6 +143,22 @@ def _submit(task: Callable):
         return None
 
 
+def waiting_pool() -> ThreadPoolExecutor:
+    """
+    Threads that mostly wait for a network, for callers who do not want to wait themselves.
+
+    Returns
+    -------
+    ThreadPoolExecutor
+        One for the process, made on first use; what runs in it may use `run`.
+    """
+    global _waiting_pool
+    with _pool_lock:
+        if _waiting_pool is None:
+            _waiting_pool = ThreadPoolExecutor(N_WAITING, "astropy_tilecomp-waiting")
+    return _waiting_pool
+
+
 def _mark_thread() -> None:
     _thread.in_pool = True
 
@@ -161,9 +181,9 @@ def _in_dask_worker() -> bool:
 
 
 def _forget_pool() -> None:
-    """In a forked child no thread of the pool exists."""
-    global _pool, _pool_lock, _thread
-    _pool, _pool_lock, _thread = None, threading.Lock(), threading.local()
+    """In a forked child no thread of the pools exists."""
+    global _pool, _waiting_pool, _pool_lock, _thread
+    _pool, _waiting_pool, _pool_lock, _thread = None, None, threading.Lock(), threading.local()
 
 
 if hasattr(os, "register_at_fork"):

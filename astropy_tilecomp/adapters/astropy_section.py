@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from math import prod
 
 import numpy as np
 
+from .. import threads
 from ..errors import CorruptTileError
 from .astropy_errors import as_cfitsio_error
 
@@ -113,6 +115,27 @@ class TileSection:
             raise as_cfitsio_error(error) from None
         scaled = self.hdu._scale_data(stored)
         return scaled if out is None else _copy(scaled, out)
+
+    async def async_read(self, index=..., **options):
+        """
+        Read part of the image without holding up the event loop.
+
+        Parameters
+        ----------
+        index, **options
+            As of `read`.
+
+        Returns
+        -------
+        ndarray
+            As `read` gives; any number of reads may be awaited together.
+
+        Raises
+        ------
+        HeaderError, CorruptTileError, IndexError, ValueError
+            As `read`.
+        """
+        return await asyncio.wrap_future(threads.waiting_pool().submit(self.read, index, **options))
 
     def __getitem__(self, index):
         part = self.read(index)

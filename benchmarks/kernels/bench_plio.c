@@ -53,8 +53,11 @@ typedef struct {
 
 static void encode_ours(work *w)
 {
-    for (size_t row = 0; row < SIDE; row++)
-        if (tc_plio_encode_i32(w->px + row * SIDE, SIDE, 0, w->lists + row * w->cap, w->cap, &w->len[row]) != TC_OK) abort();
+    for (size_t row = 0; row < SIDE; row++) {
+        uint8_t *const list = w->lists + row * w->cap;
+
+        if (tc_plio_encode_i32(w->px + row * SIDE, SIDE, 0, list, w->cap, &w->len[row]) != TC_OK) abort();
+    }
 }
 
 static void encode_theirs(work *w)
@@ -105,15 +108,17 @@ static void bench(work *w, int n_discs)
     const double i16 = least_ns(decode_i16, w), u8 = least_ns(decode_u8, w);
 
     for (size_t row = 0; row < SIDE; row++) nbytes += w->len[row];
-    printf("%7d discs %6.3f bits/px   decode i32 %5.2f i16 %5.2f u8 %5.2f against %5.2f (%4.1fx)   encode %5.2f against %5.2f (%4.1fx)\n",
-           n_discs, 8.0 * (double)nbytes / N_PIXELS, i32, i16, u8, their_decode, their_decode / i32, our_encode,
-           their_encode, their_encode / our_encode);
+    printf("%7d discs %6.3f bits/px", n_discs, 8.0 * (double)nbytes / N_PIXELS);
+    printf("   decode i32 %5.2f i16 %5.2f u8 %5.2f", i32, i16, u8);
+    printf(" against %5.2f (%4.1fx)", their_decode, their_decode / i32);
+    printf("   encode %5.2f against %5.2f (%4.1fx)\n", our_encode, their_encode, their_encode / our_encode);
 }
 
 int main(void)
 {
     const size_t cap = tc_plio_bound(SIDE) + 64;
-    work w = {calloc(N_PIXELS, 4), calloc(N_PIXELS, 4), malloc(SIDE * cap), malloc(SIDE * cap), cap, calloc(SIDE, sizeof(size_t))};
+    work w = {.px = calloc(N_PIXELS, 4), .out = calloc(N_PIXELS, 4), .lists = malloc(SIDE * cap),
+              .words = malloc(SIDE * cap), .cap = cap, .len = calloc(SIDE, sizeof(size_t))};
 
     bench(&w, 0);
     bench(&w, 20000);

@@ -7,11 +7,12 @@
  *   planes         of the top left, top right, bottom left and bottom right quadrant: see tc_hcompress_planes.c
  *   0000           end mark, then zeros up to a whole byte
  *   signs          1 bit for each coefficient that is not 0, in raster order, 1 = negative; zeros up to a whole byte
- * Transform: with L = ceil(log2(max(R, C))), each level k = 0 ... L - 1 turns every 2 x 2 block (a b / g d) of what is left
- *   into a mean h0 = (a+b+g+d) / 2 and differences hx = (d+g-b-a) / 2, hy = (d-g+b-a) / 2, hc = (d-g-b+a) / 2, rounded down
- *   (level 0 does not divide); h0 is then rounded to a multiple of 2^(k+2), hx and hy to one of 2^(k+1), so that the bits
- *   that the four have in common are kept once.  Means go to the top left quarter and are the input of the next
- *   level, hy to the right of them, hx below, hc to the bottom right.  At odd edges a missing pixel counts as its neighbour.
+ * Transform: with L = ceil(log2(max(R, C))), each level k = 0 ... L - 1 turns every 2 x 2 block (a b / g d) of what is
+ *   left into a mean h0 = (a+b+g+d) / 2 and differences hx = (d+g-b-a) / 2, hy = (d-g+b-a) / 2, hc = (d-g-b+a) / 2,
+ *   rounded down (level 0 does not divide); h0 is then rounded to a multiple of 2^(k+2), hx and hy to one of 2^(k+1),
+ *   so that the bits that the four have in common are kept once.  Means go to the top left quarter and are the input of
+ *   the next level, hy to the right of them, hx below, hc to the bottom right.  At odd edges a missing pixel counts
+ *   as its neighbour.
  * Decoding takes the steps back and restores these bits; smoothing first moves each difference, by at most scale / 2,
  *   towards what the neighbouring means let expect.
  * The stream states its own size, which has to be that of the tile.  Reads stay in [src, src + src_len), writes in
@@ -212,17 +213,6 @@ size_t tc_hcompress_bound(size_t nx, size_t ny, int bits)
     return HEAD_NBYTES + (n_bits + 7) / 8 + (nx * ny + 7) / 8;
 }
 
-static uint64_t largest_magnitude(const int32_t *src, size_t n)
-{
-    int32_t low = 0, high = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        low = src[i] < low ? src[i] : low;
-        high = src[i] > high ? src[i] : high;
-    }
-    return (uint64_t)(-(int64_t)low > high ? -(int64_t)low : high);
-}
-
 /* Take coefficient (0, 0) out of the others. */
 static int64_t take_mean(const tc_hcompress_tile *tile)
 {
@@ -232,27 +222,14 @@ static int64_t take_mean(const tc_hcompress_tile *tile)
     return mean;
 }
 
-/* The union of the bits of n magnitudes. */
-static uint64_t bits_of_row(const tc_hcompress_tile *tile, size_t first, size_t n)
-{
-    uint64_t wide_bits = 0;
-    uint32_t bits = 0;
-
-    if (tile->wide)
-        for (size_t i = first; i < first + n; i++) wide_bits |= ((const uint64_t *)tile->coef)[i];
-    else
-        for (size_t i = first; i < first + n; i++) bits |= ((const uint32_t *)tile->coef)[i];
-    return wide_bits | bits;
-}
-
 static tc_status count_planes(const tc_hcompress_tile *tile, uint8_t n_planes[3])
 {
     const size_t below = tc_half(tile->ny), right = tc_half(tile->nx);
     uint64_t bits[3] = {0};
 
     for (size_t i = 0; i < tile->ny; i++) {
-        bits[i >= below] |= bits_of_row(tile, i * tile->nx, right);
-        bits[1 + (i >= below)] |= bits_of_row(tile, i * tile->nx + right, tile->nx - right);
+        bits[i >= below] |= tc_hcompress_bits_used(tile, i * tile->nx, right);
+        bits[1 + (i >= below)] |= tc_hcompress_bits_used(tile, i * tile->nx + right, tile->nx - right);
     }
     for (int i = 0; i < 3; i++) {
         n_planes[i] = (uint8_t)tc_bit_length(bits[i]);
@@ -282,7 +259,7 @@ tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int3
     *used = 0;
     if (!size_is_valid(nx, ny)) return TC_BAD_PARAM;
 
-    const bool wide = !tc_hcompress_forward_fits_int32(tc_ceil_log2(nx > ny ? nx : ny), largest_magnitude(src, nx * ny));
+    const bool wide = !tc_hcompress_forward_fits_int32(tc_ceil_log2(nx > ny ? nx : ny), src, nx * ny);
     const workspace work = lay_out(nx, ny, wide, scratch);
     tc_bit_writer out = tc_bits_create(dst, dst_cap);
 

@@ -153,7 +153,8 @@ TC_TARGET_AVX512 static inline __m512i join_bytes(const tc_hcompress_plane *plan
 }
 
 /* 16 of the bytes as integers, shifted to their place. */
-#define WIDEN(bytes, quarter, shift) _mm512_sll_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(bytes, quarter)), shift)
+#define WIDEN(bytes, quarter, shift)                                                                                   \
+    _mm512_sll_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(bytes, quarter)), shift)
 
 /* Which of elements [first, first + 16) there are, of n. */
 static inline uint16_t present(size_t n, size_t first)

@@ -1,7 +1,7 @@
 /* What the files of the HCOMPRESS bit planes share: a quadrant, and planes as packed cells of 2 x 2 bits.
- * A cell has its top left bit in 8, top right in 4, bottom left in 2, bottom right in 1.  Cells are packed in raster order,
- * two in a byte, the first in the high half: as the stream has them.  16 are handled at a time, in a 64-bit word whose
- * highest bits are the first cell; so up to SLACK bytes behind the last one have to be accessible. */
+ * A cell has its top left bit in 8, top right in 4, bottom left in 2, bottom right in 1.  Cells are packed in raster
+ * order, two in a byte, the first in the high half: as the stream has them.  16 are handled at a time, in a 64-bit
+ * word whose highest bits are the first cell; TC_HCOMPRESS_SLACK bytes behind the last one have to be accessible. */
 #ifndef TC_HCOMPRESS_CELLS_H
 #define TC_HCOMPRESS_CELLS_H
 
@@ -14,7 +14,8 @@
 #define TC_HCOMPRESS_GROUP 32u /* planes that are kept at a time */
 #define TC_HCOMPRESS_SLACK 32u
 
-enum { TC_CELLS = 16, TC_CELL_PIXELS = 2 * TC_CELLS }; /* cells in a word; elements that they cover in each of two rows */
+/* Cells in a word, and the elements that they cover in each of two rows. */
+enum { TC_CELLS = 16, TC_CELL_PIXELS = 2 * TC_CELLS };
 
 typedef struct {
     size_t height, width;

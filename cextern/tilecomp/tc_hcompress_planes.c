@@ -1,10 +1,11 @@
-/* A quadrant of height x width magnitudes is coded plane after plane, the highest bit first.  The four bits of a 2 x 2 block
- * form a cell: top left 8, top right 4, bottom left 2, bottom right 1, and 0 for what lies outside.  A plane starts with
+/* A quadrant of height x width magnitudes is coded plane after plane, the highest bit first.  The four bits of a 2 x 2
+ * block form a cell: top left 8, top right 4, bottom left 2, bottom right 1, and 0 for what lies outside.  A plane
+ * starts with
  *   0000  direct: the cells in raster order, 4 bits each
  *   1111  tree: "cell is not 0" is a bit in a grid of half the size, whose cells have such a grid above them, up to a
  *         single root.  The root, then every cell that is not 0, from the root's level down to the cells of the plane,
- *         inside a level in reverse raster order, has a code of 3 to 6 bits (table below).  A plane of zeros is the
- *         code of 0; the code of 0 further down is lawful though no writer needs it.
+ *         inside a level in reverse raster order, has a code of 3 to 6 bits (below).  A plane of zeros is the code of
+ *         0; the code of 0 further down is lawful though no writer needs it.
  * A quadrant without elements still has a root in each of its planes.
  *
  * Direct planes are used where they lie in the stream.  Grids of bits are kept in rows of whole 32-bit words, the first
@@ -30,13 +31,13 @@
 #define CODE_LENGTH(code) ((code) < 32 ? 3u : (code) < 52 ? 4u : (code) < 62 ? 5u : 6u)
 #define CODE_CELL(code)                                                                                                \
     ((code) < 32   ? 1u << (code) / 8                                                                                  \
-     : (code) < 52 ? 0xfca53u >> ((code)-32) / 4 % 5 * 4 & 15                                                           \
-     : (code) < 62 ? 0xdb976u >> ((code)-52) / 2 % 5 * 4 & 15                                                           \
+     : (code) < 52 ? 0xfca53u >> ((code)-32) / 4 % 5 * 4 & 15                                                          \
+     : (code) < 62 ? 0xdb976u >> ((code)-52) / 2 % 5 * 4 & 15                                                          \
      : (code) < 63 ? 0u                                                                                                \
                    : 14u)
 
-/* Of the next 8 bits: one code or, where two fit, two: their number in bits 12 and 13, the first cell in bits 8 to 11, the
- * length of both in bits 4 to 7, the second cell in bits 0 to 3. */
+/* Of the next 8 bits: one code or, where two fit, two: their number in bits 12 and 13, the first cell in bits 8 to 11,
+ * the length of both in bits 4 to 7, the second cell in bits 0 to 3. */
 #define FIRST_LENGTH(b) CODE_LENGTH((b) / 4)
 #define SECOND_CODE(b) (((b) << FIRST_LENGTH(b) & 0xff) / 4)
 #define BOTH_LENGTHS(b) (FIRST_LENGTH(b) + CODE_LENGTH(SECOND_CODE(b)))

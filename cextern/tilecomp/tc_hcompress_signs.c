@@ -6,29 +6,50 @@
 
 /* ---- portable ---- */
 
-static tc_status read_signs_i32(tc_bits *in, int32_t *coef, size_t n, uint32_t scale)
+/* A magnitude with a sign; 0 stays 0. */
+static int32_t signed_i32(int32_t v, uint32_t scale, uint64_t sign)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (coef[i] == 0) continue;
-        if (tc_bits_left(in) == 0) return TC_TRUNCATED;
-        const uint32_t negative = -(uint32_t)(tc_bits_peek(in) >> 63);
-        tc_bits_skip(in, 1);
-        coef[i] = (int32_t)((((uint32_t)coef[i] * scale) ^ negative) - negative);
-    }
-    return TC_OK;
+    const uint32_t negative = -(uint32_t)sign;
+
+    return (int32_t)((((uint32_t)v * scale) ^ negative) - negative);
 }
 
-static tc_status read_signs_i64(tc_bits *in, int64_t *coef, size_t n, uint64_t scale)
+static int64_t signed_i64(int64_t v, uint64_t scale, uint64_t sign)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (coef[i] == 0) continue;
-        if (tc_bits_left(in) == 0) return TC_TRUNCATED;
-        const uint64_t negative = -(tc_bits_peek(in) >> 63);
-        tc_bits_skip(in, 1);
-        coef[i] = (int64_t)((((uint64_t)coef[i] * scale) ^ negative) - negative);
-    }
-    return TC_OK;
+    return (int64_t)((((uint64_t)v * scale) ^ -sign) + sign);
 }
+
+/* Without branches while a window has a bit for each of the next coefficients, then one by one. */
+#define DEFINE_READ_SIGNS(name, COEF, signed_value)                                                                    \
+    static tc_status name(tc_bits *in, COEF *coef, size_t n, uint32_t scale)                                           \
+    {                                                                                                                  \
+        size_t i = 0;                                                                                                  \
+                                                                                                                       \
+        while (n - i >= TC_BITS_WINDOW && tc_bits_left(in) >= TC_BITS_WINDOW) {                                        \
+            uint64_t window = tc_bits_peek(in);                                                                        \
+            unsigned count = 0;                                                                                        \
+                                                                                                                       \
+            for (const size_t end = i + TC_BITS_WINDOW; i < end; i++) {                                                \
+                const unsigned has_sign = coef[i] != 0;                                                                \
+                                                                                                                       \
+                coef[i] = signed_value(coef[i], scale, window >> 63);                                                  \
+                window <<= has_sign;                                                                                   \
+                count += has_sign;                                                                                     \
+            }                                                                                                          \
+            tc_bits_skip(in, count);                                                                                   \
+        }                                                                                                              \
+        for (; i < n; i++) {                                                                                           \
+            uint32_t sign;                                                                                             \
+                                                                                                                       \
+            if (coef[i] == 0) continue;                                                                                \
+            TC_TRY(tc_bits_get(in, 1, &sign));                                                                         \
+            coef[i] = signed_value(coef[i], scale, sign);                                                              \
+        }                                                                                                              \
+        return TC_OK;                                                                                                  \
+    }
+
+DEFINE_READ_SIGNS(read_signs_i32, int32_t, signed_i32)
+DEFINE_READ_SIGNS(read_signs_i64, int64_t, signed_i64)
 
 /* Put the sign of v down, if it has one; returns the magnitude. */
 static uint64_t put_sign(tc_bit_writer *out, int64_t v)
@@ -98,7 +119,8 @@ TC_TARGET_AVX512 static size_t read_signs_avx512(tc_bits *in, int32_t *coef, siz
     return i;
 }
 
-/* tdiv(v +- half, scale): exact, for a quotient of such numbers that is no integer is further from one than a double errs. */
+/* (v +- half) / scale, truncated: exact, for a quotient of such numbers that is no integer is further from one than a
+ * double errs. */
 TC_TARGET_AVX512 static inline __m256i divide(__m256i v, __m512d half, __m512d scale)
 {
     const __m512d x = _mm512_cvtepi32_pd(v), toward = _mm512_or_pd(half, _mm512_and_pd(x, _mm512_set1_pd(-0.0)));

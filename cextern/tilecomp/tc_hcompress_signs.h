@@ -9,11 +9,12 @@
 #include "tc_bits.h"
 #include "tc_status.h"
 
-/* Give n magnitudes (int32_t, or int64_t if `wide`) the signs that come next in the stream, and multiply them by `scale`. */
+/* Give n magnitudes (int32_t, or int64_t if `wide`) the signs that come next in the stream, and multiply them by
+ * `scale`.  TC_TRUNCATED. */
 tc_status tc_hcompress_read_signs(tc_bits *in, void *coef, size_t n, bool wide, uint32_t scale);
 
-/* Divide n coefficients by `scale`, to the nearest integer, and replace them by their magnitudes; their signs go to `signs`,
- * which has room for n / 8 + 16 bytes.  Returns the bytes that they take. */
+/* Divide n coefficients by `scale`, to the nearest integer, and replace them by their magnitudes; their signs go to
+ * `signs`, which has room for n / 8 + 16 bytes.  Returns the bytes that they take. */
 size_t tc_hcompress_take_signs(void *coef, size_t n, bool wide, uint32_t scale, uint8_t *signs);
 
 /* One coefficient divided by `scale`. */

@@ -110,7 +110,22 @@ bool tc_hcompress_inverse_fits_int32(int n_levels, uint64_t mean, uint64_t large
 
 /* h0 of level k is at most (largest + k) * 2^(k + 2), k for the rounding; the sums of the last level have twice the h0
  * that comes out of it. */
-bool tc_hcompress_forward_fits_int32(int n_levels, uint64_t largest)
+bool tc_hcompress_forward_fits_int32(int n_levels, const int32_t *src, size_t n)
 {
-    return n_levels < 28 && largest + (uint64_t)n_levels < ((uint64_t)1 << (29 - n_levels));
+    int32_t bits = 0; /* of the pixels, negative ones inverted: as long as the longest of them */
+
+    for (size_t i = 0; i < n; i++) bits |= src[i] ^ src[i] >> 31;
+    return n_levels < 28 && (int64_t)bits + 1 + n_levels < (int64_t)1 << (29 - n_levels);
+}
+
+uint64_t tc_hcompress_bits_used(const tc_hcompress_tile *tile, size_t first, size_t n)
+{
+    uint64_t wide_bits = 0;
+    uint32_t bits = 0;
+
+    if (tile->wide)
+        for (size_t i = first; i < first + n; i++) wide_bits |= ((const uint64_t *)tile->coef)[i];
+    else
+        for (size_t i = first; i < first + n; i++) bits |= ((const uint32_t *)tile->coef)[i];
+    return wide_bits | bits;
 }

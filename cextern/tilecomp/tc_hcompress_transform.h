@@ -11,7 +11,7 @@ typedef struct {
     int n_levels;   /* ceil(log2(max(nx, ny))) */
     bool wide;      /* coefficients are int64_t, not int32_t */
     void *coef;     /* [ny][nx]: subbands, the coarser ones in the top left quarter */
-    void *means[2]; /* room for ll of even levels, [ceil(ny / 4)][ceil(nx / 4)], and odd ones, [ceil(ny / 2)][ceil(nx / 2)] */
+    void *means[2]; /* room for h0 of even levels, [ceil(ny / 4)][ceil(nx / 4)], and odd ones, twice that each way */
 } tc_hcompress_tile;
 
 /* ceil(n / 2) */
@@ -43,7 +43,10 @@ void tc_hcompress_forward(const tc_hcompress_tile *tile, const int32_t *src);
  * coefficient (0, 0) up to `mean`, both after multiplication by the scale. */
 bool tc_hcompress_inverse_fits_int32(int n_levels, uint64_t mean, uint64_t largest, int64_t smooth_most);
 
-/* The same for the forward transform of pixels whose magnitude is at most `largest`. */
-bool tc_hcompress_forward_fits_int32(int n_levels, uint64_t largest);
+/* The same for the forward transform of n pixels. */
+bool tc_hcompress_forward_fits_int32(int n_levels, const int32_t *src, size_t n);
+
+/* All bits that occur in coefficients [first, first + n) of the array. */
+uint64_t tc_hcompress_bits_used(const tc_hcompress_tile *tile, size_t first, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* Trees of cells, both ways, a template: tc_hcompress_planes.c includes it once in plain C and once with the instructions
- * that gather and scatter bits.  The includer defines
+/* Trees of cells, both ways, a template: tc_hcompress_planes.c includes it once in plain C and once with the
+ * instructions that gather and scatter bits.  The includer defines
  *   TREE(name)    the name of this copy of a function
  *   TREE_TARGET   the target attribute of its functions
  *   TREE_BMI2     1 with PEXT and PDEP, else 0 */
@@ -36,9 +36,10 @@ TREE_TARGET static inline uint32_t TREE(cells_set)(uint64_t cells)
 TREE_TARGET static inline uint64_t TREE(place_cells)(uint32_t bits, const uint8_t **codes)
 {
     const uint8_t *const end = *codes += __builtin_popcount(bits);
-    const uint64_t packed = _pext_u64(tc_load_be64(end - 16), ~HIGH_NYBBLES) << 32 | _pext_u64(tc_load_be64(end - 8), ~HIGH_NYBBLES);
+    const uint64_t first = _pext_u64(tc_load_be64(end - 16), ~HIGH_NYBBLES);
+    const uint64_t last = _pext_u64(tc_load_be64(end - 8), ~HIGH_NYBBLES);
 
-    return _pdep_u64(packed, 15 * _pdep_u64(bits, LOWEST_BITS));
+    return _pdep_u64(first << 32 | last, 15 * _pdep_u64(bits, LOWEST_BITS));
 }
 
 #else
@@ -143,7 +144,8 @@ TREE_TARGET static inline uint32_t TREE(load_bits16)(const uint8_t *row, size_t 
 }
 
 /* Expand the cells of one level to the bits of the level below; `count` gets the number of bits that are set. */
-TREE_TARGET static void TREE(expand_level)(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *below, const grid *g_below,
+TREE_TARGET static void TREE(expand_level)(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *below,
+                                           const grid *g_below,
                          size_t *count)
 {
     size_t n_set = 0;
@@ -172,11 +174,15 @@ TREE_TARGET static void TREE(expand_level)(const uint8_t *bits, const grid *g, c
 TREE_TARGET static void TREE(expand_cells)(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *packed)
 {
     for (size_t i = 0; i < g->height; i++)
-        for (size_t j = 0; j < g->width; j += TC_CELLS)
-            tc_store_cells(packed, i * g->width + j, TREE(place_cells)(TREE(load_bits16)(bits + i * g->nbytes, j), &codes));
+        for (size_t j = 0; j < g->width; j += TC_CELLS) {
+            const uint32_t set = TREE(load_bits16)(bits + i * g->nbytes, j);
+
+            tc_store_cells(packed, i * g->width + j, TREE(place_cells)(set, &codes));
+        }
 }
 
-TREE_TARGET static tc_status TREE(read_tree)(tc_bits *in, size_t height, size_t width, const workspace *work, uint8_t *packed,
+TREE_TARGET static tc_status TREE(read_tree)(tc_bits *in, size_t height, size_t width, const workspace *work,
+                                             uint8_t *packed,
                            tc_hcompress_plane *result)
 {
     const int n_levels = tree_levels(height, width);
@@ -236,11 +242,11 @@ TREE_TARGET static size_t TREE(mark_level)(const uint8_t *below, const grid *g_b
 
     for (size_t i = 0; i < g->height; i++)
         for (size_t j = 0; j < g->nbytes * 8; j += 2 * TC_CELLS) {
-            const uint32_t high = TREE(cells_set)(TREE(cells_above)(below, g_below, i, j));
-            const uint32_t low = j + TC_CELLS < g->width ? TREE(cells_set)(TREE(cells_above)(below, g_below, i, j + TC_CELLS)) : 0;
+            uint32_t word = TREE(cells_set)(TREE(cells_above)(below, g_below, i, j)) << 16;
 
-            store_be32(bits + i * g->nbytes + j / 8, high << 16 | low);
-            n_set += (size_t)__builtin_popcount(high << 16 | low);
+            if (j + TC_CELLS < g->width) word |= TREE(cells_set)(TREE(cells_above)(below, g_below, i, j + TC_CELLS));
+            store_be32(bits + i * g->nbytes + j / 8, word);
+            n_set += (size_t)__builtin_popcount(word);
         }
     return n_set;
 }
@@ -278,7 +284,8 @@ TREE_TARGET static size_t TREE(put_level)(tc_bit_writer *out, const uint8_t *bel
     return n_bits;
 }
 
-TREE_TARGET static size_t TREE(put_plane_cells)(tc_bit_writer *out, const uint8_t *packed, size_t n_cells, size_t most_bits)
+TREE_TARGET static size_t TREE(put_plane_cells)(tc_bit_writer *out, const uint8_t *packed, size_t n_cells,
+                                                size_t most_bits)
 {
     size_t n_bits = 0, end = n_cells;
 
@@ -286,12 +293,13 @@ TREE_TARGET static size_t TREE(put_plane_cells)(tc_bit_writer *out, const uint8_
         end -= TC_CELLS;
         n_bits += TREE(put_cells)(out, tc_load_cells(packed, 0, end));
     }
-    if (n_bits <= most_bits) n_bits += TREE(put_cells)(out, tc_load_cells(packed, 0, 0) & ~(UINT64_MAX >> 1 >> (4 * end - 1)));
-    return n_bits;
+    if (n_bits > most_bits) return n_bits;
+    return n_bits + TREE(put_cells)(out, tc_load_cells(packed, 0, 0) & ~(UINT64_MAX >> 1 >> (4 * end - 1)));
 }
 
 /* Write a plane as a tree; false, with an unfinished tree written, if the direct form has to be used. */
-TREE_TARGET static bool TREE(write_tree)(tc_bit_writer *out, size_t height, size_t width, const workspace *work, const uint8_t *packed)
+TREE_TARGET static bool TREE(write_tree)(tc_bit_writer *out, size_t height, size_t width, const workspace *work,
+                                         const uint8_t *packed)
 {
     const int n_levels = tree_levels(height, width);
     const size_t most_bits = 8 * tc_half(work->n_cells) - 1;

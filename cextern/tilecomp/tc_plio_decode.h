@@ -1,8 +1,8 @@
 /* The PLIO decoder for one pixel type, a template: tc_plio.c includes it once for each.  The includer defines
  *   PIXEL, PIXEL_MIN, PIXEL_MAX   the type and its range
  *   DECODE(name)                  the name of this copy of a function
- * Runs are short, mostly.  So a run is filled in whole blocks of 64 bytes, what is too much being overwritten by the next
- * one, as long as a block more fits in; near the end of the tile pixel by pixel. */
+ * Runs are short, mostly.  So a run is filled in whole blocks of 64 bytes, what is too much being overwritten by the
+ * next one, as long as a block more fits in; near the end of the tile pixel by pixel. */
 
 typedef PIXEL DECODE(vector) __attribute__((vector_size(16)));
 

@@ -20,9 +20,10 @@ static void fuzz_decode(const uint8_t *data, size_t size, size_t nx, size_t ny, 
 /* The head is made to fit the tile, so that the planes are reached; the rest is as it comes. */
 static void fuzz_planes(const uint8_t *data, size_t size, size_t nx, size_t ny, int bits, bool smooth)
 {
+    const uint8_t head[10] = {0xdd, 0x99, 0, 0, (uint8_t)(ny >> 8), (uint8_t)ny, 0, 0, (uint8_t)(nx >> 8), (uint8_t)nx};
     uint8_t *const stream = malloc(10 + size);
 
-    memcpy(stream, (uint8_t[]){0xdd, 0x99, 0, 0, (uint8_t)(ny >> 8), (uint8_t)ny, 0, 0, (uint8_t)(nx >> 8), (uint8_t)nx}, 10);
+    memcpy(stream, head, 10);
     memcpy(stream + 10, data, size);
     if (size > 14)
         for (int i = 12; i < 15; i++) stream[10 + i] %= 32;

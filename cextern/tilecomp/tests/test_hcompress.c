@@ -37,7 +37,8 @@ static void make_pixels(uint64_t *state, size_t nx, size_t ny, int bits, int32_t
     const int64_t level = (int64_t)(tc_random(state) % (uint64_t)full) >> (tc_random(state) % (unsigned)bits);
 
     for (size_t i = 0; i < nx * ny; i++) {
-        int64_t v = level + (int64_t)(i % nx + i / nx) + (int64_t)(tc_random(state) & (((uint64_t)1 << noise_bits) - 1));
+        const int64_t noise = (int64_t)(tc_random(state) & (((uint64_t)1 << noise_bits) - 1));
+        int64_t v = level + (int64_t)(i % nx + i / nx) + noise;
 
         if (tc_random(state) % 50 == 0) v = (int64_t)(tc_random(state) % (uint64_t)full);
         px[i] = (int32_t)(v % full - half);
@@ -47,13 +48,14 @@ static void make_pixels(uint64_t *state, size_t nx, size_t ny, int bits, int32_t
 /* ---- worked examples ---- */
 
 static const int32_t square[16] = {10, 11, 12, 13, 11, 30, 12, 12, 10, 11, 11, 14, 9, 10, 12, 13};
-static const uint8_t square_stream[39] = {0xdd, 0x99, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0x1a, 2, 3, 3, 0xf8,
-                                          0xfd, 0xfb, 0xff, 0xbf, 0x9e, 0xff, 0xef, 0x7e, 0xff, 0xef, 0xf8, 0x00, 0xa0};
+static const uint8_t square_stream[39] = {
+    0xdd, 0x99, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0x1a, 2, 3, 3, 0xf8, 0xfd,
+    0xfb, 0xff, 0xbf, 0x9e, 0xff, 0xef, 0x7e, 0xff, 0xef, 0xf8, 0x00, 0xa0};
 static const int32_t odd[20] = {1, 2, 3, 4, 5, 2, 3, 4, 5, 6, 3, 4, 50, 6, 7, 4, 5, 6, 7, -8};
-static const uint8_t odd_stream[57] = {0xdd, 0x99, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 6, 6, 6,
-                                       0x06, 0x80, 0x12, 0xf6, 0x00, 0x4b, 0xd1, 0xff, 0xbc, 0x7f, 0xde, 0x3c, 0x7f, 0xff,
-                                       0xf7, 0xb1, 0xe8, 0x80, 0x90, 0x09, 0x07, 0x57, 0xfd, 0xe3, 0xfe, 0xf1, 0xe3, 0xfe,
-                                       0xf0, 0x00, 0x84, 0x86};
+static const uint8_t odd_stream[57] = {
+    0xdd, 0x99, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 6, 6, 6, 0x06, 0x80,
+    0x12, 0xf6, 0x00, 0x4b, 0xd1, 0xff, 0xbc, 0x7f, 0xde, 0x3c, 0x7f, 0xff, 0xf7, 0xb1, 0xe8, 0x80,
+    0x90, 0x09, 0x07, 0x57, 0xfd, 0xe3, 0xfe, 0xf1, 0xe3, 0xfe, 0xf0, 0x00, 0x84, 0x86};
 
 static void check_example(const int32_t *px, size_t nx, size_t ny, int32_t scale, const uint8_t *stream, size_t len,
                           const int32_t *decoded)
@@ -180,9 +182,9 @@ static void test_pixels_are_clipped(void)
 
 static void test_round_trips(void)
 {
-    static const size_t sizes[][2] = {{1, 1},  {1, 2},   {2, 1},   {1, 37},  {37, 1},    {2, 2},    {3, 3},   {4, 4},
-                                      {5, 9},  {31, 33}, {32, 32}, {33, 65}, {64, 64},   {100, 17}, {129, 4}, {255, 257},
-                                      {7, 300}, {1000, 16}, {130, 130}, {1, 1000}};
+    static const size_t sizes[][2] = {{1, 1},    {1, 2},   {2, 1},     {1, 37},  {37, 1},    {2, 2},     {3, 3},
+                                      {4, 4},    {5, 9},   {31, 33},   {32, 32}, {33, 65},   {64, 64},   {100, 17},
+                                      {129, 4},  {7, 300}, {255, 257}, {1000, 16}, {130, 130}, {1, 1000}, {1000, 1}};
     uint64_t state = 1;
 
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -264,11 +266,10 @@ static void compare_decoders(uint8_t *stream, size_t len, size_t nx, size_t ny, 
 
     TC_CHECK_EQ(decode(stream, len, nx, ny, bits, smooth, found, &used), TC_OK);
     TC_CHECK_EQ(used, len);
-    if (bits == 32) {
+    if (bits == 32)
         fits_hdecompress64(stream, smooth, expected, &rows, &columns, &scale, &status);
-    } else {
+    else
         fits_hdecompress(stream, smooth, (int *)expected, &rows, &columns, &scale, &status);
-    }
     TC_CHECK_EQ(status, 0);
     for (size_t i = 0; i < nx * ny; i++) {
         int64_t v = ((int *)expected)[i]; /* 64-bit results are packed into 32 bits */
@@ -313,6 +314,36 @@ static void test_equal_to_cfitsio(void)
             compare(&state, large[s][0], large[s][1], (int[]){8, 16, 32}[repeat % 3], repeat < 3 ? 0 : 20 * repeat);
 }
 
+/* Streams with a wrong bit that are still streams: the same pixels, where these are inside 32 bits. */
+static void test_flipped_streams_equal_to_cfitsio(void)
+{
+    LONGLONG expected[2 * 144];
+    int32_t px[144], found[144];
+    uint64_t state = 4;
+    size_t n_accepted = 0;
+
+    for (int repeat = 0; repeat < 4000; repeat++) {
+        const size_t nx = 4 + tc_random(&state) % 9, ny = 4 + tc_random(&state) % 9;
+        const int smooth = repeat % 2;
+        int rows, columns, scale, status = 0;
+        size_t len, used, n_different = 0;
+
+        make_pixels(&state, nx, ny, 16, px);
+        uint8_t *const stream = encode(px, nx, ny, repeat % 3 ? 0 : 50, &len);
+        stream[25 + tc_random(&state) % (len - 25)] ^= (uint8_t)(1 << tc_random(&state) % 8);
+        if (decode(stream, len, nx, ny, 32, smooth, found, &used) == TC_OK) {
+            n_accepted++;
+            fits_hdecompress64(stream, smooth, expected, &rows, &columns, &scale, &status);
+            TC_CHECK_EQ(status, 0);
+            for (size_t i = 0; i < nx * ny; i++)
+                n_different += found[i] != ((int *)expected)[i] && found[i] != INT32_MAX && found[i] != INT32_MIN;
+            TC_CHECK_EQ(n_different, 0);
+        }
+        free(stream);
+    }
+    TC_CHECK(n_accepted > 400);
+}
+
 #endif
 
 int main(void)
@@ -328,6 +359,7 @@ int main(void)
     TC_RUN(test_scratch_is_small);
 #ifdef TC_HAVE_CFITSIO
     TC_RUN(test_equal_to_cfitsio);
+    TC_RUN(test_flipped_streams_equal_to_cfitsio);
 #endif
     return tc_test_summary();
 }

@@ -16,6 +16,7 @@ test:
 	$(MAKE) -C $(C_TESTS) check
 	$(MAKE) -C $(C_TESTS) sanitize
 	$(MAKE) -C $(C_TESTS) fuzz SECONDS=$(SECONDS_PER_FUZZER)
+	rm -rf docs/api
 	$(PYTHON_IN_VENV) -m sphinx -W -q -b html docs docs/_build/html
 	$(PYTHON_IN_VENV) -m pytest
 
@@ -56,6 +57,7 @@ sanitize:
 
 docs:
 	tools/setup.sh docs
+	rm -rf docs/api
 	$(PYTHON_IN_VENV) -m sphinx -W -q -b html docs docs/_build/html
 
 lint:

@@ -122,14 +122,14 @@ CUTTERS = {
 # dither_seed.  Every writer gives the path of the file it made.
 
 
-def write_ours(plain, image, settings, target):
-    tc.write_image(target, image, overwrite=True, **settings)
+def write_ours(plain, image, settings, target, threads=None):
+    ours = {("algorithm" if name == "compression_type" else name): value for name, value in settings.items()}
+    tc.write_image(target, image, overwrite=True, threads=threads, **ours)
     return target
 
 
 def write_ours_alone(plain, image, settings, target):
-    tc.write_image(target, image, overwrite=True, threads=1, **settings)
-    return target
+    return write_ours(plain, image, settings, target, threads=1)
 
 
 def write_astropy(plain, image, settings, target):

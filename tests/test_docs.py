@@ -103,9 +103,9 @@ def folder_with_data(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_page(page, folder_with_data):
+def test_page(page, folder_with_data, request):
     blocks = md_blocks if page.suffix == ".md" else rst_blocks
-    names = {"__name__": "__main__"}
+    names = {"__name__": "__main__", "getfixture": request.getfixturevalue}
     for language, line, code in blocks(page.read_text()):
         assert language in LANGUAGES, f"line {line}: a block in {language!r}"
         if language == "python":
@@ -121,9 +121,10 @@ def modules():
 
 
 @pytest.mark.parametrize("name", modules())
-def test_docstrings(name, folder_with_data):
+def test_docstrings(name, folder_with_data, request):
     module = importlib.import_module(name)
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+    names = {"getfixture": request.getfixturevalue}
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name, extraglobs=names):
         failures = []
         doctest.DocTestRunner(verbose=False, optionflags=OPTIONS).run(test, out=failures.append)
         assert not failures, "".join(failures)

@@ -20,6 +20,8 @@ _HOME = {
     "write_dask": "adapters.dask_arrays",
     "pack": "pack",
     "unpack": "pack",
+    "repack": "inplace",
+    "replace_pixels": "inplace",
     "TileWriter": "write",
     "write_image": "write",
     "NotEncodableError": "encode",

@@ -29,6 +29,7 @@ LAYERS = {
     "read": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode"},
     "files": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
     "write": {"errors", "keywords", "tiling", "codecs", "sources", "files", "encode", "atomic", "spool"},
+    "inplace": {"errors", "keywords", "tiling", "codecs", "sources", "files", "read", "encode", "atomic"},
     "pack": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
     "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
 }

@@ -15,7 +15,7 @@ from .quantize import (
     quantize,
 )
 
-__all__ = ["finalize", "prepare"]
+__all__ = ["finalize", "prepare", "to_stored"]
 
 
 def finalize(pixels, params, *, row: int = 0, column: str = COMPRESSED_DATA, tile_shape: tuple[int, ...] | None = None,
@@ -134,7 +134,7 @@ def prepare(values, params, *, row: int = 0, quantize_level: float = DEFAULT_QUA
     ValueError
         If a value does not fit the stored type, or is undefined in an image of integers without BLANK.
     """
-    stored = _unscale(np.asarray(values), params)
+    stored = to_stored(np.asarray(values), params)
     if not params.quantized:
         return PreparedTile(stored)
     zblank = next((z for z in (zblank, params.zblank) if z is not None), STANDARD_ZBLANK)
@@ -145,8 +145,27 @@ def prepare(values, params, *, row: int = 0, quantize_level: float = DEFAULT_QUA
         return PreparedTile(stored, column=GZIP_COMPRESSED_DATA)
 
 
-def _unscale(values, params):
-    """Values -> stored pixels."""
+def to_stored(values, params):
+    """
+    Turn values of an image into its stored pixels: BSCALE, BZERO and BLANK undone.
+
+    Parameters
+    ----------
+    values : ndarray
+        Pixels, NaN where they are undefined.
+    params : CompressionParams
+        Parameters of the image.
+
+    Returns
+    -------
+    ndarray of ``params.dtype``
+        The stored pixels, native byte order.
+
+    Raises
+    ------
+    ValueError
+        If a value does not fit the stored type, or is undefined in an image of integers without BLANK.
+    """
     dtype = np.dtype(params.dtype)
     if params.offset_dtype is not None:
         _require_fits(values, params.offset_dtype)

@@ -1,0 +1,175 @@
+"""Pixels replaced in a file: equal to numpy's assignment, few bytes written, valid at every moment."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from numpy.testing import assert_array_equal
+
+import astropy_tilecomp as tc
+import needs
+
+INDICES = [np.s_[5, 7], np.s_[10:50, 20:60], np.s_[::9, ::-11], np.s_[:, 33], np.s_[...], np.s_[[3, 40, 41]]]
+
+
+def sample(dtype="i2", shape=(70, 90)):
+    return np.abs(np.random.default_rng(3).normal(300, 9, shape)).astype(dtype)
+
+
+def write(path, image, **settings):
+    """An image behind an empty primary HDU, with checksums."""
+    tc.write_image(path, image, tile_shape=(16, 20), checksum=True, name="IMAGE", **settings)
+    return path
+
+
+def check_file(path):
+    """Astropy finds nothing wrong, checksums included, and both readers agree; return the pixels."""
+    with fits.open(path, checksum=True) as hdus:
+        hdus.verify("exception")
+        expected = hdus["IMAGE"].data
+    found = tc.read_image(path, hdu="IMAGE")
+    assert_array_equal(found, expected)
+    return found
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("index", INDICES, ids=str)
+@pytest.mark.parametrize(("algorithm", "dtype"), [
+    ("RICE_1", "i2"), ("RICE_1", "u2"), ("GZIP_2", "i4"), ("HCOMPRESS_1", "i2"), ("PLIO_1", "i2"), ("NOCOMPRESS", "u1"),
+])
+def test_equal_to_assignment(index, algorithm, dtype, tmp_path):
+    image = np.minimum(sample(dtype), 255) if dtype == "u1" else sample(dtype)
+    path = write(tmp_path / "a.fits", image, algorithm=algorithm)
+    new = np.random.default_rng(1).integers(0, 200, image[index].shape).astype(dtype)
+    report = tc.replace_pixels(path, index, new)
+    assert report.in_place
+    image[index] = new
+    assert_array_equal(check_file(path), image)
+
+
+def test_only_touched_tiles_are_encoded(tmp_path):
+    image = sample()
+    path = write(tmp_path / "a.fits", image)
+    before = path.read_bytes()
+    report = tc.replace_pixels(path, np.s_[0:5, 0:5], 7)
+    assert report.n_tiles == 1
+    assert path.stat().st_size <= len(before) + report.nbytes + 2880
+    image[:5, :5] = 7
+    assert_array_equal(check_file(path), image)
+
+
+def test_quantized_floats(tmp_path):
+    image = sample("f4")
+    path = write(tmp_path / "a.fits", image, quantize_level=4, dither_seed=7)
+    stored = tc.read_image(path)
+    new = np.random.default_rng(2).normal(0, 9, (16, 20)).astype("f4")
+    tc.replace_pixels(path, np.s_[16:32, 20:40], new)
+    found = check_file(path)
+    assert np.abs(found[16:32, 20:40] - new).max() < 3
+    stored[16:32, 20:40] = found[16:32, 20:40]
+    assert_array_equal(found, stored)
+
+
+def test_undefined_pixels_and_constant_tiles(tmp_path):
+    """Both need what the file does not have: ZBLANK, and the column of tiles that fall back."""
+    path = write(tmp_path / "a.fits", sample("f4"), dither_seed=7)
+    stored = tc.read_image(path)
+    assert not tc.replace_pixels(path, np.s_[3, 3], np.nan).in_place
+    assert not tc.replace_pixels(path, np.s_[32:48, 20:40], 5.0).in_place
+    found = check_file(path)
+    assert np.isnan(found[3, 3])
+    assert (found[32:48, 20:40] == 5).all()
+    assert_array_equal(found[48:], stored[48:])
+    assert tc.replace_pixels(path, np.s_[4, 3], np.nan).in_place
+    assert np.isnan(check_file(path)[4, 3])
+
+
+def test_the_scale_of_lossy_streams_is_kept(tmp_path):
+    path = write(tmp_path / "a.fits", sample("i4"), algorithm="HCOMPRESS_1", hcomp_scale=-12)
+    tc.replace_pixels(path, np.s_[0:16, 0:20], sample("i4")[16:32, 20:40])
+    with fits.open(path, disable_image_compression=True) as hdus:
+        streams = hdus["IMAGE"].data["COMPRESSED_DATA"]
+    assert [int.from_bytes(bytes(stream[10:14]), "big") for stream in streams[:2]] == [12, 12]
+
+
+def test_scaled_integers(tmp_path):
+    header = fits.Header([("BSCALE", 0.5), ("BZERO", 10.0), ("BLANK", -99)])
+    hdu = fits.CompImageHDU(sample("i2"), tile_shape=(16, 20), name="IMAGE")
+    hdu.header.update(header)
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(tmp_path / "a.fits")
+    tc.replace_pixels(tmp_path / "a.fits", np.s_[:2, :2], np.array([[1.5, 2], [np.nan, 11]]))
+    assert_array_equal(tc.read_section(tmp_path / "a.fits", np.s_[:2, :2]), np.array([[1.5, 2], [np.nan, 11]], "f4"))
+
+
+def test_an_hdu_in_the_middle(tmp_path):
+    path = write(tmp_path / "a.fits", sample())
+    tc.write_image(path, sample("i4"), name="LAST", append=True)
+    assert not tc.replace_pixels(path, np.s_[:9], 1, hdu="IMAGE").in_place
+    image = sample()
+    image[:9] = 1
+    assert_array_equal(check_file(path), image)
+    assert_array_equal(tc.read_image(path, hdu="LAST"), sample("i4"))
+
+
+def test_repack_closes_the_gaps(tmp_path):
+    image = sample()
+    path = write(tmp_path / "a.fits", image)
+    whole = path.stat().st_size
+    for _ in range(5):
+        tc.replace_pixels(path, ..., image)
+    assert path.stat().st_size > 2 * whole
+    saved = tc.repack(path)
+    assert saved > 0
+    assert path.stat().st_size == whole
+    assert_array_equal(check_file(path), image)
+
+
+@pytest.mark.parametrize(("index", "values", "error"), [
+    (np.s_[0, 0], 70000, ValueError), (np.s_[0:3, 0:3], np.zeros((2, 2)), ValueError), (np.s_[100, 0], 1, IndexError),
+    (np.s_[0, 0], np.nan, ValueError),
+], ids=str)
+def test_what_does_not_fit_changes_nothing(index, values, error, tmp_path):
+    path = write(tmp_path / "a.fits", sample())
+    before = path.read_bytes()
+    with pytest.raises(error):
+        tc.replace_pixels(path, index, values)
+    assert path.read_bytes() == before
+
+
+def test_nothing_selected_changes_nothing(tmp_path):
+    path = write(tmp_path / "a.fits", sample())
+    before = path.read_bytes()
+    assert tc.replace_pixels(path, np.s_[0:0], 1).n_tiles == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("last", [True, False], ids=["appended", "rebuilt"])
+def test_killed_at_any_moment_the_file_is_valid(last, tmp_path):
+    """kill -9 at random moments: every tile holds the old pixels or the new ones."""
+    program = textwrap.dedent("""
+        import sys, numpy as np, astropy_tilecomp as tc
+        print("ready", flush=True)
+        for n in range(10**6):
+            tc.replace_pixels(sys.argv[1], np.s_[16:48, 20:60], n % 1000, hdu="IMAGE")
+    """)
+    path = write(tmp_path / "a.fits", np.full((70, 90), 999, "i2"))
+    if not last:
+        tc.write_image(path, sample(), name="LAST", append=True)
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE, cwd=needs.REPOSITORY) as editor:
+            editor.stdout.readline()
+            try:
+                editor.wait(rng.uniform(0.005, 0.06))
+            except subprocess.TimeoutExpired:
+                editor.send_signal(signal.SIGKILL)
+        for found in (tc.read_image(path, hdu="IMAGE"), fits.getdata(path, "IMAGE")):
+            for tile in (np.s_[16:32, 20:40], np.s_[16:32, 40:60], np.s_[32:48, 20:40], np.s_[32:48, 40:60]):
+                assert (found[tile] == found[tile][0, 0]).all()
+            assert (found[:16] == 999).all()
+    tc.repack(path, hdu="IMAGE")
+    assert (tc.read_image(path, hdu="IMAGE")[48:] == 999).all()

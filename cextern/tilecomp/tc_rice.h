@@ -4,6 +4,7 @@
  * threads.  `n` may be smaller than the number of pixels in the stream: decoding stops there.
  *   used  bytes that hold what was decoded; bytes after them are the caller's business
  *   done  pixels decoded; n unless there was an error, when dst[0 .. done) holds what came before it
+ * The rest of dst is of no meaning after an error.
  * Returned: TC_OK, TC_TRUNCATED (the stream ends first), TC_BAD_CODE (a block code the format does not define),
  * TC_CORRUPT (a difference too large for the pixel type) or TC_BAD_PARAM (blocksize, bytepix). */
 #ifndef TC_RICE_H
@@ -38,7 +39,7 @@ typedef struct {
  * Streams with the same `n` next to each other are decoded side by side, TC_RICE_STREAMS_AT_ONCE at a time, which is
  * several times as fast as one by one: give as many as there are.  Returns TC_OK, whatever the status of the single
  * streams, or TC_BAD_PARAM with nothing touched. */
-#define TC_RICE_STREAMS_AT_ONCE 16
+#define TC_RICE_STREAMS_AT_ONCE 32
 tc_status tc_rice_decode_streams(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize);
 
 /* The most bytes that n pixels can take; SIZE_MAX when that overflows. */

@@ -1,4 +1,4 @@
-/* Sixteen RICE_1 streams side by side, one in each 32-bit lane of an AVX-512 register.
+/* Sixteen RICE_1 streams side by side, one in each 32-bit lane of an AVX-512 register, or two such sets by turns.
  *
  * All streams of a call have the same number of pixels and the same block size, so their blocks are in step, and the
  * three kinds of block are one: a pixel is a unary part, which only coded blocks have, and `tail` bits, which are
@@ -34,6 +34,11 @@ typedef struct {
     __m512i keep;     /* the bits of the tail that are part of the value */
 } block;
 
+/* The next bits of each lane. */
+typedef struct {
+    __m512i high, low;
+} window;
+
 typedef struct {
     tc_rice_stream *streams;
     size_t n_lanes;
@@ -43,6 +48,8 @@ typedef struct {
     __m512i end;        /* bits in the stream */
     __m512i pos;        /* bits consumed */
     __m512i last;       /* value of the pixel before */
+    window window;      /* the bits at pos */
+    __m512i origin;     /* pos when the window was filled */
     __m512i start_pos, start_last; /* pos and last at the start of the block */
     size_t start_i;                /* pixels before the block */
     block block;
@@ -126,10 +133,6 @@ TC_TARGET_AVX512 static __attribute__((noinline)) void handle_ends(lanes *v, __m
 
 /* ---- one pixel of every lane ---- */
 
-typedef struct {
-    __m512i high, low;
-} window;
-
 INLINE_AVX512 window shift_window(window w, __m512i count) /* by less than 32 */
 {
     w.high = _mm512_shldv_epi32(w.high, w.low, count);
@@ -147,17 +150,18 @@ INLINE_AVX512 __m256i load_4(const uint64_t *addresses)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_castpd_si128(low)), _mm_castpd_si128(high), 1);
 }
 
-/* 8 bytes from each of 8 addresses; twice as fast as a gather instruction. */
+/* 8 bytes from each of 8 addresses; faster than a gather instruction. */
 INLINE_AVX512 __m512i load_8(__m512i from)
 {
     uint64_t addresses[8] __attribute__((aligned(64)));
 
     _mm512_store_si512(addresses, from);
+    __asm__("" : "+m"(addresses)); /* read them back from memory: moves between registers are slower */
     return _mm512_inserti64x4(_mm512_castsi256_si512(load_4(addresses)), load_4(addresses + 4), 1);
 }
 
 /* The next TC_BITS_WINDOW bits of every lane, where `pos` is. */
-INLINE_AVX512 window gather_window(const __m512i address[2], __m512i pos)
+INLINE_AVX512 window load_window(const __m512i address[2], __m512i pos)
 {
     const __m512i swap = _mm512_set4_epi32(0x0c0d0e0f, 0x08090a0b, 0x04050607, 0x00010203);
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -173,13 +177,14 @@ INLINE_AVX512 window gather_window(const __m512i address[2], __m512i pos)
     return shift_window(w, _mm512_and_epi32(pos, _mm512_set1_epi32(7)));
 }
 
-/* The same after a look whether every lane may load. */
-INLINE_AVX512 window refill(lanes *v)
+/* Fill the window, after a look whether every lane may load. */
+INLINE_AVX512 void refill(lanes *v)
 {
     __mmask16 beyond;
 
     while ((beyond = _mm512_cmpgt_epu32_mask(_mm512_srli_epi32(v->pos, 3), v->limit)) != 0) handle_ends(v, beyond);
-    return gather_window(v->address, v->pos);
+    v->window = load_window(v->address, v->pos);
+    v->origin = v->pos;
 }
 
 INLINE_AVX512 __m512i unfold_add(__m512i last, __m512i folded)
@@ -214,8 +219,8 @@ TC_TARGET_AVX512 static __attribute__((noinline)) void decode_long_code(tc_rice_
 /* One pixel, whatever its code. */
 TC_TARGET_AVX512 static __attribute__((noinline)) void patient_pixel(tc_rice_width width, lanes *v, __m512i *row)
 {
-    window w = refill(v);
     const block *const b = &v->block;
+    window w = (refill(v), v->window);
     const __mmask16 far = _mm512_cmpeq_epi32_mask(w.high, _mm512_setzero_si512()) & b->coded; /* 32 zeros and more */
     __m512i zeros = _mm512_maskz_lzcnt_epi32(b->coded, w.high);
     const __m512i folded_zeros = _mm512_mask_add_epi32(zeros, far, zeros, _mm512_lzcnt_epi32(w.low));
@@ -238,14 +243,18 @@ TC_TARGET_AVX512 static __attribute__((noinline)) void patient_pixel(tc_rice_wid
 
 /* ---- blocks ---- */
 
-/* Read the block code of every lane from the window. */
-INLINE_AVX512 window read_codes(tc_rice_width width, lanes *v, window w)
+/* Read the block code of every lane; pixel i is the first of the block. */
+INLINE_AVX512 void start_block(tc_rice_width width, lanes *v, size_t i)
 {
     const __m512i plain = _mm512_set1_epi32((int)width.fs_max + 1), one = _mm512_set1_epi32(1);
-    const __m512i code = _mm512_maskz_srli_epi32(v->live, w.high, 32 - width.code_bits);
-    const __mmask16 is_plain = _mm512_cmpeq_epi32_mask(code, plain);
     block *const b = &v->block;
+    __m512i code;
+    __mmask16 is_plain;
 
+    v->start_pos = v->pos, v->start_last = v->last, v->start_i = i;
+    refill(v);
+    code = _mm512_maskz_srli_epi32(v->live, v->window.high, 32 - width.code_bits);
+    is_plain = _mm512_cmpeq_epi32_mask(code, plain);
     b->coded = _mm512_cmplt_epu32_mask(_mm512_sub_epi32(code, one), _mm512_set1_epi32((int)width.fs_max));
     b->tail = _mm512_mask_mov_epi32(code, is_plain, _mm512_set1_epi32((int)width.bits));
     b->drop = _mm512_sub_epi32(_mm512_set1_epi32(32), b->tail);
@@ -253,65 +262,86 @@ INLINE_AVX512 window read_codes(tc_rice_width width, lanes *v, window w)
     b->keep = _mm512_srlv_epi32(_mm512_set1_epi32(-1), _mm512_sub_epi32(_mm512_set1_epi32(33), code));
     b->keep = _mm512_mask_mov_epi32(b->keep, is_plain, _mm512_set1_epi32(-1));
     v->pos = _mm512_mask_add_epi32(v->pos, v->live, v->pos, _mm512_set1_epi32((int)width.code_bits));
+    v->window = shift_window(v->window, _mm512_maskz_set1_epi32(v->live, (int)width.code_bits));
     if (width.bits == 32) leave_all(v, _mm512_cmpgt_epu32_mask(code, plain));
-    return shift_window(w, _mm512_maskz_set1_epi32(v->live, (int)width.code_bits));
 }
 
 /* How many pixels to take from one window: as many as nearly always fit. */
-INLINE_AVX512 size_t choose_group(const block *b)
+INLINE_AVX512 size_t choose_group(__m512i tail)
 {
-    if (!_mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(5)))
-        return _mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(3)) ? 6 : 8;
-    if (!_mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(10)))
-        return _mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(7)) ? 4 : 5;
-    return _mm512_cmpgt_epu32_mask(b->tail, _mm512_set1_epi32(15)) ? 2 : 3;
+    if (!_mm512_cmpgt_epu32_mask(tail, _mm512_set1_epi32(5)))
+        return _mm512_cmpgt_epu32_mask(tail, _mm512_set1_epi32(3)) ? 6 : 8;
+    if (!_mm512_cmpgt_epu32_mask(tail, _mm512_set1_epi32(10)))
+        return _mm512_cmpgt_epu32_mask(tail, _mm512_set1_epi32(7)) ? 4 : 5;
+    return _mm512_cmpgt_epu32_mask(tail, _mm512_set1_epi32(15)) ? 2 : 3;
 }
 
-/* Decode `count` pixels of every lane from window w, which was gathered at `origin`.  False: some lane needs care, and
- * pos and last are as before. */
-INLINE_AVX512 int decode_group(tc_rice_width width, lanes *v, window w, __m512i origin, __m512i *rows, size_t count)
+/* A group of pixels of one set of lanes under way. */
+typedef struct {
+    block block;
+    window window;
+    __m512i pos, last;
+    __m512i lengths, values; /* all that occurred, or-ed */
+} group;
+
+INLINE_AVX512 group start_group(const lanes *v)
 {
-    const block b = v->block;
-    __m512i pos = v->pos, last = v->last;
-    __m512i lengths = _mm512_setzero_si512(), values = _mm512_setzero_si512();
-    __mmask16 care;
+    const __m512i none = _mm512_setzero_si512();
 
-    for (size_t k = 0; k < count; k++) {
-        const __m512i zeros = _mm512_maskz_lzcnt_epi32(b.coded, w.high);
-        const __m512i tail = _mm512_srlv_epi32(_mm512_shldv_epi32(w.high, w.low, zeros), b.drop);
-        const __m512i folded = join(zeros, tail, &b);
-        const __m512i length = _mm512_add_epi32(zeros, b.tail);
+    return (group){v->block, v->window, v->pos, v->last, none, none};
+}
 
-        w = shift_window(w, length);
-        pos = _mm512_add_epi32(pos, length);
-        lengths = _mm512_or_epi32(lengths, length);
-        values = _mm512_or_epi32(values, folded);
-        last = unfold_add(last, folded);
-        _mm512_store_si512(rows + k, last);
+INLINE_AVX512 void decode_pixel(group *g, __m512i *row)
+{
+    const __m512i zeros = _mm512_maskz_lzcnt_epi32(g->block.coded, g->window.high);
+    const __m512i shifted = _mm512_shldv_epi32(g->window.high, g->window.low, zeros);
+    const __m512i folded = join(zeros, _mm512_srlv_epi32(shifted, g->block.drop), &g->block);
+    const __m512i length = _mm512_add_epi32(zeros, g->block.tail);
+
+    g->window = shift_window(g->window, length);
+    g->pos = _mm512_add_epi32(g->pos, length);
+    g->lengths = _mm512_or_epi32(g->lengths, length);
+    g->values = _mm512_or_epi32(g->values, folded);
+    g->last = unfold_add(g->last, folded);
+    _mm512_store_si512(row, g->last);
+}
+
+/* Take over what was decoded, unless some lane needs care: then do the pixels again. */
+INLINE_AVX512 void finish_group(tc_rice_width width, lanes *v, const group *g, __m512i *rows, size_t count)
+{
+    __mmask16 care = _mm512_cmpgt_epu32_mask(_mm512_sub_epi32(g->pos, v->origin), _mm512_set1_epi32(TC_BITS_WINDOW));
+
+    care |= _mm512_cmpgt_epu32_mask(g->lengths, _mm512_set1_epi32(31));
+    if (width.bits < 32) care |= _mm512_test_epi32_mask(g->values, _mm512_set1_epi32((int)(~0u << (width.bits % 32))));
+    if (care) {
+        for (size_t k = 0; k < count; k++) patient_pixel(width, v, rows + k);
+    } else {
+        v->pos = g->pos;
+        v->last = g->last;
     }
-    care = _mm512_cmpgt_epu32_mask(_mm512_sub_epi32(pos, origin), _mm512_set1_epi32(TC_BITS_WINDOW));
-    care |= _mm512_cmpgt_epu32_mask(lengths, _mm512_set1_epi32(31));
-    if (width.bits < 32) care |= _mm512_test_epi32_mask(values, _mm512_set1_epi32((int)(~0u << (width.bits % 32))));
-    if (care) return 0;
-    v->pos = pos;
-    v->last = last;
-    return 1;
 }
 
-/* Decode `count` pixels that all lie in the current block, into rows; the window is at v->pos. */
-INLINE_AVX512 void decode_run(tc_rice_width width, lanes *v, window w, __m512i origin, __m512i *rows, size_t count)
+/* Decode `count` pixels that all lie in the current block, into the rows from the given one on.  One or two sets of
+ * lanes: what one waits for, the other fills. */
+INLINE_AVX512 void decode_run(tc_rice_width width, lanes *sets, const int n_sets, size_t row, size_t count)
 {
-    const size_t group = choose_group(&v->block);
+    const __m512i tail0 = sets[0].block.tail, tail1 = n_sets > 1 ? sets[1].block.tail : tail0;
+    const size_t most = choose_group(_mm512_max_epu32(tail0, tail1));
 
-    for (size_t k = 0;;) {
-        const size_t some = count - k < group ? count - k : group;
+    for (;;) {
+        const size_t some = count < most ? count : most;
+        group g0 = start_group(&sets[0]), g1 = start_group(&sets[n_sets - 1]);
 
-        if (!decode_group(width, v, w, origin, rows + k, some))
-            for (size_t j = 0; j < some; j++) patient_pixel(width, v, rows + k + j);
-        k += some;
-        if (k == count) return;
-        w = refill(v);
-        origin = v->pos;
+        for (size_t k = 0; k < some; k++) {
+            decode_pixel(&g0, sets[0].rows + row + k);
+            if (n_sets > 1) decode_pixel(&g1, sets[1].rows + row + k);
+        }
+        finish_group(width, &sets[0], &g0, sets[0].rows + row, some);
+        if (n_sets > 1) finish_group(width, &sets[1], &g1, sets[1].rows + row, some);
+        row += some;
+        count -= some;
+        if (count == 0) return;
+        for (int i = 0; i < n_sets; i++) refill(&sets[i]);
     }
 }
 
@@ -443,81 +473,82 @@ TC_TARGET_AVX512 static void close_lanes(tc_rice_width width, lanes *v, uint32_t
     }
 }
 
-INLINE_AVX512 void decode_lanes(tc_rice_width width, tc_rice_stream *streams, size_t n_lanes, uint32_t blocksize)
+/* Decode one or two sets of streams: n_streams of them, all but the last set complete. */
+INLINE_AVX512 void decode_sets(tc_rice_width width, tc_rice_stream *streams, size_t n_streams, uint32_t blocksize,
+                               const int n_sets)
 {
     const size_t n = streams[0].n;
-    size_t n_rows = 0; /* rows that wait to be written */
-    lanes v;
+    size_t row = 0; /* rows that wait to be written */
+    unsigned live = 1;
+    lanes sets[2];
 
-    open_lanes(width, &v, streams, n_lanes);
-    for (size_t i = 0; i < n && (v.live || n_rows);) { /* rows of streams that left may still wait */
-        const size_t end = n - i < blocksize ? n : i + blocksize;
-        window w;
-        __m512i origin;
+    for (int k = 0; k < n_sets; k++)
+        open_lanes(width, &sets[k], streams + k * LANES, k == n_sets - 1 ? n_streams - (size_t)k * LANES : LANES);
+    for (size_t i = 0; i < n && (live || row);) { /* rows of streams that left may still wait */
+        const size_t end = tc_rice_block_end(i, blocksize, n);
 
-        v.start_pos = v.pos, v.start_last = v.last, v.start_i = i;
-        w = refill(&v);
-        origin = v.pos;
-        w = read_codes(width, &v, w);
+        for (int k = 0; k < n_sets; k++) start_block(width, &sets[k], i);
         for (;;) {
-            const size_t some = end - i < ROWS - n_rows ? end - i : ROWS - n_rows;
+            const size_t some = end - i < ROWS - row ? end - i : ROWS - row;
 
-            decode_run(width, &v, w, origin, v.rows + n_rows, some);
+            decode_run(width, sets, n_sets, row, some);
             i += some;
-            n_rows += some;
-            if (n_rows == ROWS || i == n) {
-                write_rows(width, &v, i - n_rows, n_rows);
-                n_rows = 0;
+            row += some;
+            if (row == ROWS || i == n) {
+                for (int k = 0; k < n_sets; k++) write_rows(width, &sets[k], i - row, row);
+                row = 0;
             }
             if (i == end) break;
-            w = refill(&v);
-            origin = v.pos;
+            for (int k = 0; k < n_sets; k++) refill(&sets[k]);
         }
-        leave_all(&v, _mm512_cmpgt_epu32_mask(v.pos, v.end));
+        live = 0;
+        for (int k = 0; k < n_sets; k++) {
+            leave_all(&sets[k], _mm512_cmpgt_epu32_mask(sets[k].pos, sets[k].end));
+            live |= sets[k].live;
+        }
     }
-    close_lanes(width, &v, blocksize, n);
+    for (int k = 0; k < n_sets; k++) close_lanes(width, &sets[k], blocksize, n);
 }
 
-TC_TARGET_AVX512 static __attribute__((noinline)) void decode_lanes_8(tc_rice_stream *streams, size_t n_lanes,
-                                                                      uint32_t blocksize)
-{
-    decode_lanes(TC_RICE_WIDTH_8, streams, n_lanes, blocksize);
-}
+#define DECODE_SETS(bits, n_sets)                                                                                      \
+    TC_TARGET_AVX512 static __attribute__((noinline)) void decode_sets_##bits##_##n_sets(                              \
+        tc_rice_stream *streams, size_t n_streams, uint32_t blocksize)                                                 \
+    {                                                                                                                  \
+        decode_sets(TC_RICE_WIDTH_##bits, streams, n_streams, blocksize, n_sets);                                      \
+    }
+DECODE_SETS(8, 1)
+DECODE_SETS(8, 2)
+DECODE_SETS(16, 1)
+DECODE_SETS(16, 2)
+DECODE_SETS(32, 1) /* two sets write to more places than the cache likes */
 
-TC_TARGET_AVX512 static __attribute__((noinline)) void decode_lanes_16(tc_rice_stream *streams, size_t n_lanes,
-                                                                       uint32_t blocksize)
-{
-    decode_lanes(TC_RICE_WIDTH_16, streams, n_lanes, blocksize);
-}
-
-TC_TARGET_AVX512 static __attribute__((noinline)) void decode_lanes_32(tc_rice_stream *streams, size_t n_lanes,
-                                                                       uint32_t blocksize)
-{
-    decode_lanes(TC_RICE_WIDTH_32, streams, n_lanes, blocksize);
-}
-
-/* How many streams from the first on can go side by side. */
-static size_t count_lanes(const tc_rice_stream *streams, size_t n_streams)
+/* How many streams from the first on go side by side, at most `most`. */
+static size_t count_side_by_side(const tc_rice_stream *streams, size_t n_streams, size_t most)
 {
     size_t count = 0;
 
-    while (count < n_streams && count < LANES && streams[count].n == streams[0].n && streams[0].n &&
+    while (count < n_streams && count < most && streams[count].n == streams[0].n && streams[0].n &&
            streams[count].src_len <= LONGEST_STREAM)
         count++;
-    return count;
+    return count > LANES && count < LANES + FEWEST_LANES ? LANES : count;
 }
 
 void tc_rice_decode_avx512(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize)
 {
     for (size_t i = 0, count; i < n_streams; i += count) {
-        count = count_lanes(streams + i, n_streams - i);
+        tc_rice_stream *const first = streams + i;
+
+        count = count_side_by_side(first, n_streams - i, bytepix == 4 ? LANES : 2 * LANES);
         if (count < FEWEST_LANES) {
             count = count ? count : 1;
-            tc_rice_decode_avx2(streams + i, count, bytepix, blocksize);
+            tc_rice_decode_avx2(first, count, bytepix, blocksize);
+        } else if (count <= LANES) {
+            if (bytepix == 1) decode_sets_8_1(first, count, blocksize);
+            if (bytepix == 2) decode_sets_16_1(first, count, blocksize);
+            if (bytepix == 4) decode_sets_32_1(first, count, blocksize);
         } else {
-            if (bytepix == 1) decode_lanes_8(streams + i, count, blocksize);
-            if (bytepix == 2) decode_lanes_16(streams + i, count, blocksize);
-            if (bytepix == 4) decode_lanes_32(streams + i, count, blocksize);
+            if (bytepix == 1) decode_sets_8_2(first, count, blocksize);
+            if (bytepix == 2) decode_sets_16_2(first, count, blocksize);
         }
     }
 }

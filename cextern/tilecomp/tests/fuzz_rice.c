@@ -8,7 +8,7 @@
 #include "tc_rice.h"
 #include "tc_rice_paths.h"
 
-#define MOST_STREAMS 20
+#define MOST_STREAMS 40
 #define MOST_PIXELS 300
 
 #define REQUIRE(condition)                                                                                             \

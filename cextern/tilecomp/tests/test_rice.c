@@ -7,6 +7,7 @@
 #include <fitsio2.h>
 #endif
 
+#define MOST_STREAMS 80
 #define MOST_PIXELS 3000
 #define MOST_BYTES (4 * MOST_PIXELS + 4 + 5 * MOST_PIXELS / 8 + 8) /* blocksize 1, plain differences */
 
@@ -431,11 +432,11 @@ static void test_many_streams_equal_the_reference(void)
     for (int round = 0; round < 600; round++) {
         const unsigned bytepix = widths[round % 3];
         const uint32_t blocksize = pick_blocksize(&seed);
-        const size_t n_streams = tc_random(&seed) % 40;
+        const size_t n_streams = tc_random(&seed) % MOST_STREAMS;
         const size_t n_full = 1 + tc_random(&seed) % 600;
         const size_t n_wanted = tc_random(&seed) % 3 ? n_full : 1 + tc_random(&seed) % n_full;
         const int kind = (int)(tc_random(&seed) % (N_KINDS + 2)), spoilt = tc_random(&seed) % 2;
-        tc_rice_stream streams[40];
+        tc_rice_stream streams[MOST_STREAMS];
 
         for (size_t i = 0; i < n_streams; i++) {
             const size_t n = tc_random(&seed) % 60 ? n_full : 1 + tc_random(&seed) % n_full;

@@ -36,8 +36,9 @@ class RangeServer:
     bytes_per_second : float
         Speed of all answers together; 0 for no limit.
     fault : callable, optional
-        Takes the number of the GET request, from 0, and gives what to do wrong: None, "500", "cut" (the connection ends in
-        the middle), "short" (fewer bytes than asked for, told as such), "whole" (no ranges), "hang", or "changed".
+        Takes the number of the GET request, from 0, and gives what to do wrong: None, "500" or another status, "cut" (the
+        connection ends in the middle), "drop" (it ends before the answer), "short" (fewer bytes than asked for, told as
+        such), "elsewhere" (other bytes, told as such), "whole" (no ranges), "hang", or "changed" (another ETag).
     requests : list of Request
         The GET requests so far.
     """
@@ -123,14 +124,19 @@ class Handler(BaseHTTPRequestHandler):
         return int(match[1]), min(int(match[2]) + 1 if match[2] else size, size)
 
     def answer(self, body, start, stop, fault, request):
-        if fault == "500":
-            self.begin(500, 0)
+        if fault and fault.isdecimal():
+            self.begin(int(fault), 0)
+            return
+        if fault == "drop":
+            self.close_connection = True
             return
         if fault == "hang":
             self.state.stopping.wait(60)
         if start >= len(body):
-            self.begin(416, 0)
+            self.begin(416, 0, (0, 0, len(body)))
             return
+        if fault == "elsewhere":
+            start, stop = start - 1, stop - 1
         if fault == "whole":
             start, stop = 0, len(body)
         if fault == "short":
@@ -151,7 +157,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("ETag", '"changed"' if changed else f'"{self.path}"')
         if content_range:
             start, stop, size = content_range
-            self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{size}")
+            covered = f"{start}-{stop - 1}" if stop > start else "*"
+            self.send_header("Content-Range", f"bytes {covered}/{size}")
         self.end_headers()
 
 

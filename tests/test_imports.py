@@ -30,7 +30,7 @@ LAYERS = {
     "files": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
     "write": {"errors", "keywords", "tiling", "codecs", "sources", "files", "encode", "atomic", "spool"},
     "inplace": {"errors", "keywords", "tiling", "codecs", "sources", "files", "read", "encode", "atomic"},
-    "pack": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
+    "whole_files": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
     "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
 }
 SAME_LAYER = {"remote": "sources", "transports": "sources"}  # the sources behind a network

@@ -26,6 +26,9 @@ RUNS_AHEAD = 16
 GZIP_LEVELS = {"GZIP_1": 2, "GZIP_2": 1}
 """The fastest levels that give no larger files than zlib's level 1, which fpack takes."""
 
+STORED_NBYTES = 51
+"""Tiles of no more bytes would be stored as they are at these levels."""
+
 _TILE = np.dtype(_kernels.ENCODED_TILE, align=True)
 _OUT_OF_RANGE = _kernels.STATUS["OUT_OF_RANGE"]
 
@@ -211,7 +214,7 @@ def _require_type(image: np.ndarray, params: CompressionParams) -> None:
 
 def _settings(params: CompressionParams, quantize_level: float, gzip_level: int | None, engine: str | None) -> dict:
     """The fields of ``tc_encode_image`` that do not depend on the array."""
-    level = GZIP_LEVELS.get(params.zcmptype, 1) if gzip_level is None else gzip_level
+    level = _gzip_level(params) if gzip_level is None else gzip_level
     if not 0 <= level <= 12:
         raise ValueError(f"gzip_level is {gzip_level!r}, expected 0 to 12")
     if params.quantized and not np.isfinite(np.float32(quantize_level)):
@@ -236,6 +239,13 @@ def _settings(params: CompressionParams, quantize_level: float, gzip_level: int 
         "zdither0": params.zdither0 or 1,
         "zblank": zblank if params.quantized else 0,
     }
+
+
+def _gzip_level(params: CompressionParams) -> int:
+    """The fastest level that packs: libdeflate stores what is as small as this, unless a high level is asked for."""
+    if params.tile_pixels * params.dtype.itemsize <= STORED_NBYTES:
+        return 9
+    return GZIP_LEVELS.get(params.zcmptype, 1)
 
 
 def _pieces(encoder, grid: TileGrid, first_row: int, threads: int) -> Iterator[EncodedTiles]:

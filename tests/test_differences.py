@@ -218,6 +218,69 @@ def test_undefined_pixels_outlive_lossy_hcompress():
     assert_array_equal(np.isnan(found), np.isnan(image))
 
 
+def stored_bytes(content):
+    with fits.open(io.BytesIO(content), disable_image_compression=True) as hdus:
+        return content[hdus[1]._data_offset : hdus[1]._data_offset + hdus[1]._data_size]
+
+
+def written(hdu):
+    target = io.BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(target)
+    return target.getvalue()
+
+
+def test_header_edits_keep_bytes():
+    content = bytes(compressed(IMAGE.astype("f4"), quantize_method=1))
+    with tc.open(content) as hdus:
+        hdus[1].header["OBJECT"] = "M 31"
+        assert stored_bytes(written(hdus[1])) == stored_bytes(content)
+
+
+def test_unchanged_tiles_keep_bytes():
+    content = bytes(compressed(IMAGE.astype("f4")))
+    before = data_of(content)
+    with tc.open(content) as hdus:
+        hdus[1].data[0, 0] += 300
+        after = data_of(written(hdus[1]))
+    assert_array_equal(after[10:], before[10:])
+    assert after[0, 0] != before[0, 0]
+
+
+def test_looking_is_not_changing(tmp_path):
+    hdu = fits.CompImageHDU(IMAGE)
+    hdu.header["BSCALE"] = 0.5
+    (tmp_path / "a.fits").write_bytes(written(hdu))
+    before = (tmp_path / "a.fits").read_bytes()
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        assert hdus[1].data.dtype == np.dtype("f4")
+    assert (tmp_path / "a.fits").read_bytes() == before
+
+
+def test_lossless_floats_are_refused_by_integer_codecs():
+    with pytest.raises(tc.HeaderError, match="needs ZSCALE and ZZERO"):
+        written(tc.CompImageHDU(IMAGE.astype("f4"), quantize_level=0))
+    assert_array_equal(data_of(written(tc.CompImageHDU(IMAGE / 3, lossless=True))), IMAGE / 3)
+
+
+def test_nocompress_floats_are_exact():
+    assert_array_equal(data_of(written(tc.CompImageHDU(IMAGE / 3, compression_type="NOCOMPRESS"))), IMAGE / 3)
+
+
+def test_appended_images_survive_a_second_flush(tmp_path):
+    noise = np.random.default_rng(1).integers(-30000, 30000, IMAGE.shape).astype("i2")
+    hdus = [fits.PrimaryHDU(), *[fits.CompImageHDU(image) for image in (IMAGE, noise, IMAGE + 2)]]
+    fits.HDUList(hdus).writeto(tmp_path / "a.fits")
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        hdus.append(tc.CompImageHDU(IMAGE * 2))
+        hdus.flush()
+        hdus[2].data[0, 0] = 5  # noise is stored plain: the size does not change, so that nothing is moved
+        hdus.flush()
+    with fits.open(tmp_path / "a.fits") as hdus:
+        assert hdus[2].data[0, 0] == 5
+        for number, image in ((1, IMAGE), (3, IMAGE + 2), (4, IMAGE * 2)):
+            assert_array_equal(hdus[number].data, image)
+
+
 def test_every_line_has_a_test():
     with open(REPOSITORY / "docs" / "differences.csv", newline="") as file:
         names = [line["test"] for line in csv.DictReader(file)]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from astropy.io.fits.hdu.compressed._compression import CfitsioException
 
+from ..encode import NotEncodableError
 from ..errors import CorruptTileError, TrailingBytesError, TruncatedTileError
 
-__all__ = ["CfitsioTileError", "CfitsioTrailingBytesError", "CfitsioTruncatedTileError", "as_cfitsio_error"]
+__all__ = ["CfitsioTileError", "CfitsioTrailingBytesError", "CfitsioTruncatedTileError", "as_cfitsio_error", "with_cfitsio_words"]
 
 _WORDS = {
     ("RICE_1", TruncatedTileError): "decompression error: hit end of compressed byte stream",
     ("HCOMPRESS_1", CorruptTileError): "bad file format",
 }
 _OTHER_WORDS = "unable to uncompress image"
+_ENCODER_WORDS = {"PLIO_1": "data out of range for PLIO compression"}
+_OTHER_ENCODER_WORDS = "unable to compress image"
 
 
 class CfitsioTileError(CorruptTileError, CfitsioException):
@@ -56,3 +59,17 @@ def as_cfitsio_error(error: CorruptTileError) -> CfitsioTileError:
     twin = cls.__new__(cls, *error.args)
     twin.__dict__.update(error.__dict__)
     return twin
+
+
+def with_cfitsio_words(error: NotEncodableError, algorithm: str) -> NotEncodableError:
+    """
+    The same error with cfitsio's words at the end.
+
+    Parameters
+    ----------
+    error : NotEncodableError
+        What the encoder raised.
+    algorithm : str
+        ZCMPTYPE.
+    """
+    return NotEncodableError(f"{error}; cfitsio: {_ENCODER_WORDS.get(algorithm, _OTHER_ENCODER_WORDS)}", error.tile, error.row)

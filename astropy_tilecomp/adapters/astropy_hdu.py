@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import threading
+import warnings
 import weakref
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from astropy.io import fits
-from astropy.io.fits.hdu.base import DELAYED
+from astropy.io.fits.hdu.base import BITPIX2DTYPE, DELAYED
+from astropy.io.fits.verify import _ErrList
 
-from ..errors import HeaderError, TileCompError
+from ..encode import NotEncodableError
+from ..errors import HeaderError, TileCompError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES, TileReader
 from ..sources import ByteSource
 from ..tiling.cards import CARD_SIZE, read_cards
+from ..tiling.params import CompressionParams
+from .astropy_errors import with_cfitsio_words
 from .astropy_files import data_unit, open_table, rewritten, whole_file
 from .astropy_section import TileSection
+from .astropy_write import Original, encoded_table, give_rows, narrowed, with_header
 
 __all__ = ["CompImageHDU", "ReadOptions"]
 
@@ -66,9 +74,16 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         Size of the cache of decoded tiles; 0 turns it off.
     max_nbytes : int, optional
         Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
+    lossless : bool
+        Keep floats to the bit; by default they are quantized.  Without a `compression_type` they then go through GZIP_2.
+    hcomp_noise_scale : float, optional
+        HCOMPRESS_1: scale as a multiple of the noise in each tile, as cfitsio has it.  `hcomp_scale` is the scale itself.
 
     Notes
     -----
+    Written to a file, an image whose pixels did not change keeps its compressed bytes, whatever was done to its header; of
+    one that changed in places, the other tiles keep theirs.  Encoding is done in `threads` by `engine`.
+
     The header of an HDU from a file is converted to that of an image when `header`, or anything that depends on it, is
     asked for the first time; `name`, `ver`, `shape`, `section` and `data` do without.  A header that breaks the format
     raises `HeaderError` then, not when the file is opened.
@@ -77,10 +92,11 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     _opening = None  # an _Opening as long as astropy's own attributes are missing
 
     def __init__(
-        self, data=None, header=None, name=None, compression_type="RICE_1", tile_shape=None, hcomp_scale=0,
+        self, data=None, header=None, name=None, compression_type=None, tile_shape=None, hcomp_scale=0,
         hcomp_smooth=0, quantize_level=16.0, quantize_method=_NO_DITHER, dither_seed=0, do_not_scale_image_data=False,
         uint=True, scale_back=None, bintable=None, *, threads=None, engine=None, on_error="raise",
         fill_value=0, cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None,
+        lossless=False, hcomp_noise_scale=None,
     ):
         self.__dict__.update(
             _lock=threading.RLock(),
@@ -90,8 +106,17 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             _bintable=bintable,
             _reader=None,
             _section=None,
+            _settings_read=None,
+            _tmp_bintable=None,
+            hcomp_noise_scale=hcomp_noise_scale,
         )
         if bintable is None:
+            if hcomp_scale > 0:
+                _warn_of_absolute_scale()
+            if lossless:
+                quantize_level = _lossless_level(hcomp_scale, hcomp_noise_scale)
+            if compression_type is None:
+                compression_type = "GZIP_2" if lossless and _is_float(data) else "RICE_1"
             super().__init__(
                 data, header, name, compression_type, tile_shape, hcomp_scale, hcomp_smooth, quantize_level,
                 quantize_method, dither_seed, do_not_scale_image_data, uint, scale_back,
@@ -113,7 +138,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             return object.__getattribute__(self, name)
 
     def __setattr__(self, name, value):
-        if self._opening is not None and name not in self.__dict__:
+        if self._opening is not None and name not in self.__dict__ and name != "_file":  # that one belongs to the table
             self._convert()
         super().__setattr__(name, value)
 
@@ -136,7 +161,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     def _become_image_hdu(self, opening):
         if not self._is_empty:
-            self._tile_reader  # noqa: B018  (says in our words what is wrong with the header, if anything is)
+            CompressionParams.from_header(self._table_header)  # says in our words what is wrong with it, if anything is
         header = self._bintable_to_image_header()
         header._modified = False
         for card in header._cards:
@@ -154,8 +179,9 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         self.quantize_level = _setting(table, "NOISEBIT", 16.0)
         self.quantize_method = _DITHER_NUMBERS.get(table.get("ZQUANTIZ"), _NO_DITHER)
         self.dither_seed = table.get("ZDITHER0", 0)
+        self.__dict__["_settings_read"] = self._settings
         if "data" in self.__dict__:
-            self._update_header_scale_info(self.__dict__["data"].dtype)
+            self._take_scale_out()
 
     # What can be told without it.
 
@@ -218,11 +244,10 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 reader = self.__dict__["_reader"] = self._reader or self._open_reader()
         return reader
 
-    def _open_reader(self):
+    def _open_reader(self, scaled=None):
         do_not_scale, uint = self._scaling
-        return TileReader(
-            data_unit(self._bintable), self._table_header, scaled=uint and not do_not_scale, **asdict(self._options)
-        )
+        scaled = uint and not do_not_scale if scaled is None else scaled
+        return TileReader(data_unit(self._bintable), self._table_header, scaled=scaled, **asdict(self._options))
 
     def _drop_reader(self):
         self.__dict__["_reader"] = None
@@ -273,7 +298,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 data = self.section.read()
                 self.__dict__["data"] = data
                 if self._opening is None or self._tile_reader.params.scaled:
-                    self._update_header_scale_info(data.dtype)
+                    self._take_scale_out()
         return self.__dict__["data"]
 
     @data.setter
@@ -282,9 +307,143 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             self._convert()
         fits.CompImageHDU.data.fset(self, data)
 
+    def _take_scale_out(self):
+        """Make the header that of the scaled data, as astropy does; it does not count as changed by that."""
+        was_changed = self.header._modified
+        self._update_header_scale_info(self.__dict__["data"].dtype)
+        if not was_changed:
+            self.header._modified = False
+            for card in self.header._cards:
+                card._modified = False
+
+    # Writing.
+
+    @property
+    def _settings(self) -> tuple:
+        """How the image is to be compressed."""
+        return (
+            self.compression_type, tuple(self.tile_shape), self.hcomp_scale, self.hcomp_noise_scale, self.hcomp_smooth,
+            self.quantize_level, self.quantize_method, self.dither_seed,
+        )
+
+    def _prewriteto(self, inplace=False):
+        table = self._table_to_write()
+        if inplace and self._bintable is None and "data" in table.__dict__:
+            self.__dict__["_bintable"] = table  # from now on this HDU is in the file that is updated
+        elif inplace and self._bintable is not None and table is not self._bintable:
+            if "data" in table.__dict__:
+                give_rows(self._bintable, table.header, table.data)
+            else:
+                self._bintable.header = table.header
+            table = self._bintable
+        self.__dict__["_tmp_bintable"] = table
+        if "_output_checksum" in self.__dict__:
+            table._output_checksum = self._output_checksum
+        n_blank = table.header._countblanks()
+        table._prewriteto(inplace=inplace)
+        for _ in range(n_blank - table.header._countblanks()):  # checksums have taken the place of blank cards
+            table.header.append()
+
+    def _verify(self, option="warn"):
+        try:
+            self._convert()
+        except TileCompError:  # told to those who ask for the pixels or the header
+            return _ErrList([], unit="Card")
+        return super()._verify(option)
+
+    def _writeto(self, fileobj, inplace=False, copy=False):
+        return self._tmp_bintable._writeto(fileobj, inplace=inplace, copy=copy)
+
     def _postwriteto(self):
         super()._postwriteto()
         self._drop_reader()
+        if self._bintable is not None and self._opening is None:
+            self._bintable._new = False
+            self.__dict__["_settings_read"] = self._settings
+
+    def _table_to_write(self) -> fits.BinTableHDU:
+        """The table to write: that of the file, if only its header changed; with new tiles where pixels changed."""
+        if self._bintable is None:
+            return self._encoded_table(self.data)
+        if self._opening is not None and not self._data_loaded:
+            return self._bintable
+        if self._scale_back and self._has_data:
+            self._scale_internal(BITPIX2DTYPE[self._orig_bitpix], blank=self._orig_blank)
+        original = self._original() if self._settings == self._settings_read else None
+        if original is None:
+            return self._encoded_table(self.data if self._has_data else self._stored_pixels())
+        changed = original.changed_tiles(self.data) if self._has_data else np.zeros(original.params.n_tiles, bool)
+        if not changed.any():
+            return self._with_edited_header() if self.header._modified else self._bintable
+        if not original.can_mix or self.data.dtype.newbyteorder("=") not in (original.params.dtype, original.params.offset_dtype):
+            return self._encoded_table(self.data)
+        header = with_header(self._bintable.header, self.header)
+        return self._encoded_table(self.data, header, original, changed)
+
+    def _original(self) -> Original | None:
+        """What is in the file, if it can be read and has the shape and type of the data."""
+        if self._is_empty or (self._bintable._file is not None and self._bintable._file.closed):
+            return None
+        reader, read = self._tile_reader, self.section.read_from_file
+        if self._has_data:
+            if self.data.shape != reader.shape:
+                return None
+            if self.data.dtype.newbyteorder("=") != self.section.type_from_file:
+                if not self._is_stored_type(reader.params):
+                    return None
+                reader = self._open_reader(scaled=False)
+                read = reader.read
+        return Original(reader, self._table_header, data_unit(self._bintable), read)
+
+    def _is_stored_type(self, params) -> bool:
+        """Whether the data are the stored pixels, under the scale that the file has."""
+        scale = (self.header.get("BSCALE", 1), self.header.get("BZERO", 0))
+        return self.data.dtype.newbyteorder("=") == params.dtype and scale == (params.bscale, params.bzero)
+
+    def _stored_pixels(self) -> np.ndarray | None:
+        return None if self._is_empty else self._open_reader(scaled=False).read()
+
+    def _with_edited_header(self) -> fits.BinTableHDU:
+        table = copy.copy(self._bintable)
+        table.header = with_header(self._bintable.header, self.header)
+        return table
+
+    def _encoded_table(self, data, header=None, original=None, changed=None) -> fits.BinTableHDU:
+        """The table of the image, encoded; of an HDU without data, its header alone."""
+        if header is None:
+            if self.compression_type == "NOCOMPRESS":
+                self.quantize_level = 0.0
+            table = self._get_bintable_without_data()
+            header = table.header
+            for _ in range(self.header._countblanks() - header._countblanks()):
+                header.append()
+            if data is None:
+                return table
+            data = narrowed(data, header)
+        if "ZDATASUM" in header and str(header["ZDATASUM"]).strip() != str(self._calculate_datasum()):
+            del header["ZDATASUM"]
+            header.remove("ZHECKSUM", ignore_missing=True)
+        try:
+            return encoded_table(
+                header, data, quantize_level=self.quantize_level, hcomp_scale=self._encoder_scale(original),
+                original=original, changed=changed, threads=self._options.threads, engine=self._options.engine,
+            )
+        except NotEncodableError as error:
+            raise with_cfitsio_words(error, self.compression_type) from None
+
+    def _encoder_scale(self, original) -> float:
+        """The scale of HCOMPRESS_1 as the encoder counts it: times the noise, or minus the scale itself."""
+        if self.compression_type != "HCOMPRESS_1":
+            return 0.0
+        if self.hcomp_noise_scale is not None:
+            return float(self.hcomp_noise_scale)
+        return -float(max(0, int(self.hcomp_scale) if original is None else original.hcompress_scale()))
+
+    def _get_bintable_without_data(self):
+        table = super()._get_bintable_without_data()
+        if self.hcomp_noise_scale is not None and self.compression_type == "HCOMPRESS_1":
+            table.header["ZVAL1"] = float(self.hcomp_noise_scale)
+        return table
 
     def _close(self, closed=True):
         self._drop_reader()
@@ -317,6 +476,26 @@ def _leave_heap_alone(bintable) -> None:
     bintable._load_variable_length_data = False
     bintable._manages_own_heap = True
     bintable._new = False
+
+
+def _is_float(data) -> bool:
+    return data is not None and getattr(data, "dtype", np.dtype("f8")).kind == "f"
+
+
+@functools.cache  # once is enough
+def _warn_of_absolute_scale() -> None:
+    message = (
+        "hcomp_scale is the scale itself, as astropy has always taken it, though its documentation says times the noise; "
+        "for that there is hcomp_noise_scale"
+    )
+    warnings.warn(message, TileCompWarning, stacklevel=4)
+
+
+def _lossless_level(hcomp_scale, hcomp_noise_scale) -> float:
+    """The quantize_level that means lossless."""
+    if hcomp_scale > 0 or hcomp_noise_scale:
+        raise ValueError("lossless, and an HCOMPRESS scale, which is lossy: choose one")
+    return 0.0
 
 
 def _setting(header, name, default):

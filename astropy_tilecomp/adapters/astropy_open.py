@@ -124,7 +124,8 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     Returns
     -------
     HDUList
-        To be closed, best by ``with``.
+        To be closed, best by ``with``.  With mode "update" a local file is replaced as a whole when it is flushed or closed
+        and something changed: a crash leaves the old file or the new one.
 
     Raises
     ------
@@ -132,13 +133,13 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
         If the file cannot be opened or is no FITS file.
     """
     kwargs.setdefault("uint", fits.conf.enable_uint)
-    if memmap is None and not fits.conf.use_memmap:
-        memmap = False
+    if memmap is None and (mode == "update" or not fits.conf.use_memmap):
+        memmap = False  # a map would change the file before it is flushed
     lazy = fits.conf.lazy_load_hdus if lazy_load_hdus is None else bool(lazy_load_hdus)
     options = ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes)
     source = _source_for(name, storage_options, remote) if mode in _READING_MODES else None
     try:
-        hdus = HDUList.fromfile(
+        hdus = _list_class(mode).fromfile(
             name if source is None else SourceFile(source), mode, memmap, save_backup, cache, lazy,
             ignore_missing_simple, tilecomp_options=options, **kwargs,
         )
@@ -149,6 +150,14 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     if source is not name:
         hdus._own_source = source
     return hdus
+
+
+def _list_class(mode) -> type[HDUList]:
+    if mode != "update":
+        return HDUList
+    from .astropy_update import UpdatedHDUList
+
+    return UpdatedHDUList
 
 
 def _source_for(name, storage_options, remote) -> ByteSource | None:

@@ -55,9 +55,13 @@ class TileSection:
     @property
     def result_dtype(self) -> np.dtype:
         """Type of what reading returns."""
-        if self._in_memory:
-            return self._array.dtype
-        return self.hdu._dtype_for_bitpix() if self.hdu._scaled_by_astropy else self.hdu._tile_reader.result_dtype
+        return self._array.dtype if self._in_memory else self.type_from_file
+
+    @property
+    def type_from_file(self) -> np.dtype:
+        """Type of what is read from the file, whatever is in memory."""
+        scaled = self.hdu._dtype_for_bitpix() if self.hdu._scaled_by_astropy else None
+        return scaled or self.hdu._tile_reader.result_dtype
 
     @property
     def nbytes(self) -> int:
@@ -107,6 +111,10 @@ class TileSection:
         """
         if self._in_memory:
             return _copy(self._array[index], out)
+        return self.read_from_file(index, out=out, threads=threads, on_error=on_error)
+
+    def read_from_file(self, index=..., *, out=None, threads=None, on_error=None) -> np.ndarray:
+        """Read part of the image as it is in the file, whatever is in memory; as `read` otherwise."""
         try:
             if not self.hdu._scaled_by_astropy:
                 return self.hdu._tile_reader.read(index, out=out, threads=threads, on_error=on_error)

@@ -11,7 +11,7 @@ from .params import CompressionParams
 from .shapes import STYLES
 from .table import TableLayout
 
-__all__ = ["image_to_table", "is_reserved", "null_primary", "primary_extras", "table_to_image"]
+__all__ = ["image_to_table", "is_reserved", "null_primary", "primary_extras", "replace_image_cards", "table_to_image"]
 
 _TABLE_STRUCTURE = frozenset(("XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "THEAP", "CHECKSUM", "DATASUM"))
 _NULL_PRIMARY_KEYWORDS = frozenset(
@@ -127,6 +127,36 @@ def table_to_image(cards: Sequence[str]) -> list[str]:
         elif not (_is_dropped(keyword) or _is_default_extname(card)):
             rest.append(card)
     return front + rest + _blank_card(found, cards)
+
+
+def replace_image_cards(table_cards: Sequence[str], image_cards: Sequence[str]) -> list[str]:
+    """
+    Give the header of a compressed table another image header, and leave what it says of table and compression.
+
+    Parameters
+    ----------
+    table_cards : sequence of str
+        Card images of the compressed table, without END.
+    image_cards : sequence of str
+        Card images of the image header, without END. Those for which `is_reserved` is true are left out.
+
+    Returns
+    -------
+    list of str
+        Card images, without END: table and compression first, then the image, in the order that it has.
+    """
+    kept = [card for card in table_cards if _describes_table(keyword_of(card))]
+    image_cards = [card for card in image_cards if not is_reserved(keyword_of(card))]
+    has_name = any(keyword_of(card) == "EXTNAME" for card in image_cards)
+    name = [] if has_name else [card for card in table_cards if _is_default_extname(card)][:1]
+    return [*kept, *name, *_renamed(image_cards)]
+
+
+def _describes_table(keyword: str) -> bool:
+    """Whether a card of the table is about the table or its compression, not a card of the image."""
+    if keyword in ("CHECKSUM", "DATASUM") or keyword in kw.IMAGE_NAME_OF or _stem(keyword) == "ZNAXIS":
+        return False
+    return keyword in _TABLE_STRUCTURE or _stem(keyword) == "NAXIS" or is_reserved(keyword)
 
 
 def null_primary() -> list[str]:

@@ -1,0 +1,349 @@
+"""The table HDU that a `CompImageHDU` is written as: tiles that did not change keep their bytes, others are encoded."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from astropy.io import fits
+from astropy.io.fits.fitsrec import FITS_rec
+from astropy.io.fits.verify import VerifyWarning
+
+from ..codecs.quantize import CFITSIO_ZBLANK, STANDARD_ZBLANK
+from ..encode import EncodedTiles, encode
+from ..errors import TileCompWarning
+from ..read import TileReader
+from ..spool import TileSpool
+from ..tiling.cards import CARD_SIZE
+from ..tiling.grid import TileGrid
+from ..tiling.header import is_reserved, replace_image_cards
+from ..tiling.params import CompressionParams
+from ..tiling.table import TableLayout, TileTable
+
+__all__ = ["Original", "encoded_table", "give_rows", "narrowed", "with_header"]
+
+SLAB_PIXELS = 1 << 22
+"""Pixels that are compared with the file, or computed, at a time; a row of tiles may have more."""
+
+_ENCODED_COLUMNS = {"COMPRESSED_DATA", "GZIP_COMPRESSED_DATA", "UNCOMPRESSED_DATA", "ZSCALE", "ZZERO"}
+_NARROWED = ("RICE_1", "PLIO_1", "HCOMPRESS_1")
+
+
+class Original:
+    """
+    The compressed image as it is in the file, of which tiles may be kept.
+
+    Parameters
+    ----------
+    reader : TileReader
+        Reads the file; gives pixels of the type that the data has.
+    header : mapping
+        Header of the table.
+    source : ByteSource
+        Its data unit.
+    read : callable
+        Gives the pixels of an index as the user saw them.
+    """
+
+    def __init__(self, reader: TileReader, header, source, read: Callable):
+        self.params, self.grid = reader.params, reader.grid
+        self.header, self._source, self._read = header, source, read
+        self._layout = TableLayout.from_header(header)
+
+    @property
+    def can_mix(self) -> bool:
+        """Whether newly encoded tiles can stand beside the old ones, under the header that there is."""
+        names = {column.name.upper() for column in self._layout.columns}
+        return (
+            names <= _ENCODED_COLUMNS and self.params.zscale is None
+            and (not self.params.quantized or self.params.zblank in (None, CFITSIO_ZBLANK, STANDARD_ZBLANK))
+            and not (self.params.zcmptype == "NOCOMPRESS" and "UNCOMPRESSED_DATA" in names)
+        )
+
+    def changed_tiles(self, data) -> np.ndarray:
+        """
+        Compare an image with the file.
+
+        Parameters
+        ----------
+        data : array_like of the image's shape
+            The pixels now.
+
+        Returns
+        -------
+        (n,) ndarray of bool
+            For each table row, whether a pixel of its tile changed; NaN counts as equal to NaN.
+        """
+        changed = np.zeros(self.grid.n_tiles, bool)
+        for first, slab in slabs(self.grid):
+            differs = _differs(np.asarray(data[slab]), self._read(slab))
+            if not differs.any():
+                continue
+            for axis, size in enumerate(self.grid.tile_shape):
+                differs = np.logical_or.reduceat(differs, np.arange(0, differs.shape[axis], size), axis)
+            changed[first : first + differs.size] = differs.ravel()
+        return changed
+
+    def tiles(self, rows: np.ndarray) -> Iterator[EncodedTiles]:
+        """
+        The tiles of some rows as they are in the file.
+
+        Parameters
+        ----------
+        rows : (n,) ndarray of int64
+            Table rows, ascending.
+
+        Yields
+        ------
+        EncodedTiles
+        """
+        table = self._table()
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1):
+            if len(run) == 0:
+                continue
+            here = slice(run[0], run[-1] + 1)
+            ranges = [(start, start + nbytes) for start, nbytes in zip(table.offset[here].tolist(), table.nbytes[here].tolist())]
+            scales = (np.zeros(len(run)) if array is None else array[here] for array in (table.zscale, table.zzero))
+            heap = memoryview(b"".join(self._source.read_ranges(ranges)))
+            yield EncodedTiles(int(run[0]), table.column[here], table.nbytes[here], *scales, np.zeros(len(run), bool), heap)
+
+    def hcompress_scale(self) -> int:
+        """The scale in the first HCOMPRESS_1 stream, which is the one that counts; 0 if there is none."""
+        table = self._table()
+        coded = np.flatnonzero((table.column == 1) & (table.nbytes >= 14))
+        if len(coded) == 0:
+            return 0
+        start = int(table.offset[coded[0]])
+        return max(0, struct.unpack(">i", self._source.read(start + 10, start + 14))[0])
+
+    def _table(self) -> TileTable:
+        nbytes = min(self._layout.table_nbytes, self._source.nbytes)
+        return TileTable.from_bytes(self._layout, self._source.read(0, nbytes), available=self._source.nbytes)
+
+
+def slabs(grid: TileGrid) -> Iterator[tuple[int, slice]]:
+    """Rows of tiles along the first axis, some at a time: the table row of the first tile, and the slice of the image."""
+    size, tile = grid.image_shape[0], grid.tile_shape[0]
+    pixels = max(1, int(np.prod(grid.image_shape[1:], dtype=object)) * tile)
+    step = max(1, SLAB_PIXELS // pixels) * tile
+    per_row = int(np.prod(grid.grid_shape[1:], dtype=object))
+    for start in range(0, size, step):
+        yield start // tile * per_row, slice(start, min(start + step, size))
+
+
+def _differs(new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """Where two arrays differ; NaN is equal to NaN."""
+    differs = new != old
+    if new.dtype.kind == "f":
+        differs &= ~(np.isnan(new) & np.isnan(old))
+        differs |= (new == 0) & (np.signbit(new) != np.signbit(old))
+    return differs
+
+
+def encoded_table(header: fits.Header, data, *, quantize_level: float, hcomp_scale: float | None = None,
+                  original: Original | None = None, changed: np.ndarray | None = None, threads: int | None = None,
+                  engine: str | None = None) -> fits.BinTableHDU:
+    """
+    Encode an image.
+
+    Parameters
+    ----------
+    header : fits.Header
+        Header of the table; what the tiles say of it is filled in.
+    data : array_like
+        The pixels.
+    quantize_level : float
+        As of `encode`.
+    hcomp_scale : float, optional
+        As of `encode`; by default that of the header.
+    original : Original, optional
+        Where tiles come from that did not change.
+    changed : (n,) ndarray of bool, optional
+        For each table row, whether it is to be encoded; by default all are.
+    threads, engine : optional
+        As of `encode`.
+
+    Returns
+    -------
+    fits.BinTableHDU
+        With header and data.
+
+    Raises
+    ------
+    HeaderError, NotEncodableError
+        If the algorithm cannot hold the pixels.
+    """
+    params = CompressionParams.from_header(header)
+    if params.quantized and params.zblank is None:
+        params = replace(params, zblank=STANDARD_ZBLANK)
+    if hcomp_scale is not None:
+        params = replace(params, hcomp_scale=float(hcomp_scale))
+    spool = TileSpool(params)
+    settings = {"quantize_level": quantize_level, "threads": threads, "engine": engine}
+    for first, slab in slabs(TileGrid(params.image_shape, params.tile_shape)):
+        if changed is None:
+            tiles = encode(np.asarray(data[slab]), params, start=slab.start, **settings)
+        else:
+            tiles = _mixed(original, changed, first, slab, data, params, settings)
+        for some in tiles:
+            spool.add(some)
+    return _table_of(header, spool)
+
+
+def _mixed(original, changed, first, slab, data, params, settings) -> Iterator[EncodedTiles]:
+    """The tiles of a slab: from the file where nothing changed, encoded where something did."""
+    grid = original.grid
+    n_rows = -(-(slab.stop - slab.start) // grid.tile_shape[0]) * int(np.prod(grid.grid_shape[1:], dtype=object))
+    rows = np.arange(first, first + n_rows)
+    yield from original.tiles(rows[~changed[rows]])
+    if changed[rows].any():
+        for tiles in encode(np.asarray(data[slab]), params, start=slab.start, **settings):
+            yield from _picked(tiles, changed[tiles.row : tiles.row + len(tiles)])
+
+
+def _picked(tiles: EncodedTiles, wanted: np.ndarray) -> Iterator[EncodedTiles]:
+    """Some of a piece of encoded tiles."""
+    stops = np.cumsum(tiles.nbytes)
+    rows = np.flatnonzero(wanted)
+    for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1):
+        if len(run):
+            here = slice(run[0], run[-1] + 1)
+            heap = tiles.heap[stops[run[0]] - tiles.nbytes[run[0]] : stops[run[-1]]]
+            fields = (getattr(tiles, name)[here] for name in ("column", "nbytes", "zscale", "zzero", "has_null"))
+            yield EncodedTiles(tiles.row + int(run[0]), *fields, heap)
+
+
+def _table_of(header: fits.Header, spool: TileSpool) -> fits.BinTableHDU:
+    """The HDU of collected tiles, under a header that says what can be said without them."""
+    if spool.params.zcmptype == "NOCOMPRESS":
+        spool.column[:] = 1  # astropy keeps the bytes of such tiles there
+    quantized_nulls = spool.params.quantized and spool.has_null.any()
+    wide = str(header["TFORM1"]).lstrip("01").startswith("Q")
+    table = spool.table("astropy", "Q" if wide else None)
+    layout = table.layout
+    header = header.copy()
+    if quantized_nulls and "ZBLANK" not in header:
+        header["ZBLANK"] = spool.params.zblank
+    _describe(header, layout)
+    hdu = fits.BinTableHDU.fromstring(header.tostring().encode("ascii"))
+    hdu._load_variable_length_data = False
+    hdu._manages_own_heap = True
+    content = np.frombuffer(b"".join([table.to_bytes(), *spool._heap.pieces()]), np.uint8)
+    spool.close()
+    rows = content[: layout.table_nbytes].view(hdu.columns.dtype.newbyteorder(">"), np.recarray).view(FITS_rec)
+    rows._load_variable_length_data = False
+    rows._coldefs = hdu.columns
+    rows._heapoffset, rows._heapsize = layout.table_nbytes, len(content) - layout.table_nbytes
+    give_rows(hdu, header, rows)
+    return hdu
+
+
+def give_rows(table: fits.BinTableHDU, header: fits.Header, rows: FITS_rec) -> None:
+    """
+    Replace header and rows of a table, past astropy's own setter, which would take every tile out of the heap.
+
+    Parameters
+    ----------
+    table : fits.BinTableHDU
+        The table.
+    header : fits.Header
+        It already says what the rows are.
+    rows : FITS_rec
+        With their heap.
+    """
+    table.header = header
+    table.__dict__.pop("columns", None)
+    table.__dict__["data"] = rows
+    table._data_replaced = True
+
+
+def _describe(header: fits.Header, layout: TableLayout) -> None:
+    """Make a header say what the table has: its size and columns."""
+    for number in range(1, header["TFIELDS"] + 1):
+        if number > len(layout.columns):
+            del header[f"TTYPE{number}"], header[f"TFORM{number}"]
+    header["NAXIS1"], header["NAXIS2"], header["PCOUNT"] = layout.naxis1, layout.naxis2, layout.pcount
+    header["TFIELDS"] = len(layout.columns)
+    header.remove("THEAP", ignore_missing=True)
+    after = "TFIELDS"
+    for column in layout.columns:
+        for keyword, value in ((f"TTYPE{column.number}", column.name), (f"TFORM{column.number}", column.form)):
+            header.set(keyword, value, "", after=after)
+            after = keyword
+
+
+def with_header(table: fits.Header, image: fits.Header) -> fits.Header:
+    """
+    The header of a table that keeps its tiles, with the cards of an edited image header.
+
+    Parameters
+    ----------
+    table, image : fits.Header
+        As they are now; neither is changed.
+
+    Returns
+    -------
+    fits.Header
+        BITPIX, BSCALE, BZERO and BLANK, which say what the stored pixels are, come from `table` where loading the data
+        took them out of `image`.
+    """
+    for keyword in dict.fromkeys(image):
+        if is_reserved(keyword):
+            message = f"Keyword {keyword!r} is reserved for use by the FITS Tiled Image Convention so will be ignored"
+            warnings.warn(message, VerifyWarning, stacklevel=2)
+    image = image.copy()
+    image.remove("CHECKSUM", ignore_missing=True)  # that of the header as it was; DATASUM still holds
+    image["BITPIX"] = table["ZBITPIX"]
+    for keyword in ("BSCALE", "BZERO", "BLANK"):
+        if keyword in table and keyword not in image:
+            if keyword != "BLANK" and image.cards[-1].is_blank:
+                del image[-1]  # put there by astropy in its stead
+            image.append((keyword, table[keyword], table.comments[keyword]))
+    cards = replace_image_cards(_cards(table), _cards(image))
+    header = fits.Header.fromstring("".join(cards))
+    header._modified = True
+    return header
+
+
+def _cards(header: fits.Header) -> list[str]:
+    text = header.tostring(sep="", endcard=False, padding=False)
+    return [text[at : at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
+
+
+def narrowed(data: np.ndarray, header: fits.Header) -> np.ndarray:
+    """
+    64-bit integers as the 32-bit ones that most algorithms need; what else there is, as it is.
+
+    Parameters
+    ----------
+    data : ndarray
+        The pixels.
+    header : fits.Header
+        Header of the table; ZBITPIX and BZERO are changed with the type.
+
+    Raises
+    ------
+    ValueError
+        If a pixel does not fit, or the algorithm cannot hold such pixels at all.
+    """
+    algorithm = header["ZCMPTYPE"]
+    if algorithm == "PLIO_1" and data.dtype.kind == "u" and data.dtype.itemsize >= 2:
+        raise ValueError("PLIO_1 compression does not support unsigned integers larger than 8 bits")
+    if algorithm not in _NARROWED or data.dtype.kind not in "iu" or data.dtype.itemsize != 8:
+        return data
+    small = np.dtype(f"{data.dtype.kind}4")
+    limits = np.iinfo(small)
+    if data.size and (data.min() < limits.min or data.max() > limits.max):
+        raise ValueError(
+            f"{algorithm} compression doesn't support 64 integers, but data cannot be converted to 32 bits without overflow"
+        )
+    header["ZBITPIX"] = 32
+    if small.kind == "u":
+        header["BZERO"] = 1 << 31
+    warnings.warn(
+        f"{algorithm} compression doesn't support 64 integers, data has been converted to 32 bits", TileCompWarning, stacklevel=2
+    )
+    return data.astype(small)

@@ -1,0 +1,442 @@
+"""Writing through the HDU: what was not changed keeps its bytes, everything else reads back."""
+
+import io
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from numpy.testing import assert_array_equal
+
+import astropy_tilecomp as tc
+
+SHAPE, TILE = (70, 90), (16, 20)
+SKY = np.random.default_rng(0).normal(500, 50, SHAPE)
+
+
+def saved(hdu, **options):
+    """Bytes of a file with the HDU behind an empty primary one."""
+    target = io.BytesIO()
+    fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(target, **options)
+    return target.getvalue()
+
+
+def raw_table(content):
+    """The table of HDU 1 as it is in the file: header, descriptors, heap."""
+    with fits.open(io.BytesIO(content), disable_image_compression=True) as hdus:
+        table = hdus[1]
+        return table.header, content[table._data_offset : table._data_offset + table._data_size]
+
+
+def read_by_astropy(content, **options):
+    with fits.open(io.BytesIO(content), **options) as hdus:
+        return hdus[1].data
+
+
+def read_by_us(content, **options):
+    with tc.open(content, **options) as hdus:
+        return hdus[1].data
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", ">i2", "u2", "i4", "u4", "f4", ">f4", "f8"])
+@pytest.mark.parametrize("algorithm", ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1", "NOCOMPRESS"])
+def test_what_is_written_reads_back_here_and_with_astropy(algorithm, dtype):
+    if algorithm == "PLIO_1" and np.dtype(dtype).kind != "i" and dtype != "u1":
+        pytest.skip("PLIO_1 holds no such pixels")
+    image = (SKY / 8).astype(dtype) if np.dtype(dtype).itemsize == 1 else SKY.astype(dtype)
+    content = saved(tc.CompImageHDU(image, compression_type=algorithm, tile_shape=TILE))
+    ours, theirs = read_by_us(content), read_by_astropy(content)
+    assert_array_equal(ours, theirs)
+    assert ours.dtype == theirs.dtype == image.dtype.newbyteorder("=")
+    if image.dtype.kind == "f":
+        assert abs(ours - image).max() < 50 / 16
+    if image.dtype.kind != "f" or algorithm == "NOCOMPRESS":
+        assert_array_equal(ours, image)
+
+
+@pytest.mark.parametrize("method", [-1, 1, 2])
+def test_quantized_floats_with_nan_and_zero(method):
+    image = SKY.astype("f4")
+    image[3, 4], image[20:40, 30:50] = np.nan, 0
+    content = saved(tc.CompImageHDU(image, tile_shape=TILE, quantize_method=method, dither_seed=5))
+    header, _ = raw_table(content)
+    assert header["ZBLANK"] == -2147483648
+    assert ("ZQUANTIZ" in header) == (method > 0)
+    ours = read_by_us(content)
+    assert_array_equal(ours, read_by_astropy(content))
+    assert_array_equal(np.isnan(ours), np.isnan(image))
+    if method == 2:
+        assert not ours[image == 0].any()
+
+
+def test_infinite_pixels_are_kept():
+    image = SKY.astype("f4")
+    image[3, 4], image[5, 6] = np.inf, -np.inf
+    ours = read_by_us(saved(tc.CompImageHDU(image, tile_shape=TILE)))
+    assert_array_equal(ours[:16, :20], image[:16, :20])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_lossless_floats(dtype):
+    image = SKY.astype(dtype)
+    image[3, 4], image[5, 6], image[7, 8] = np.nan, np.inf, -0.0
+    hdu = tc.CompImageHDU(image, lossless=True)
+    assert hdu.compression_type == "GZIP_2"
+    content = saved(hdu)
+    assert "ZSCALE" not in str(raw_table(content)[0])
+    assert read_by_us(content).tobytes() == image.tobytes()
+    assert read_by_astropy(content).tobytes() == image.tobytes()
+    assert tc.CompImageHDU(SKY.astype("i2"), lossless=True).compression_type == "RICE_1"
+
+
+@pytest.mark.parametrize("options", [{"lossless": True}, {"quantize_level": 0}], ids=str)
+@pytest.mark.parametrize("algorithm", ["RICE_1", "HCOMPRESS_1"])
+def test_lossless_floats_are_refused_where_they_would_lose(algorithm, options):
+    with pytest.raises(tc.HeaderError, match="needs ZSCALE and ZZERO"):
+        saved(tc.CompImageHDU(SKY.astype("f4"), compression_type=algorithm, tile_shape=TILE, **options))
+
+
+def test_lossless_and_a_lossy_scale_is_a_contradiction():
+    with pytest.raises(ValueError, match="choose one"):
+        tc.CompImageHDU(SKY.astype("i2"), compression_type="HCOMPRESS_1", lossless=True, hcomp_scale=2)
+
+
+def test_64_bit_integers():
+    image = SKY.astype("i8") << 40
+    assert_array_equal(read_by_us(saved(tc.CompImageHDU(image, compression_type="GZIP_2"))), image)
+    assert_array_equal(read_by_us(saved(tc.CompImageHDU(image.astype("u8"), compression_type="GZIP_1"))), image)
+    with pytest.raises(ValueError, match="cannot be converted to 32 bits"):
+        saved(tc.CompImageHDU(image, compression_type="RICE_1"))
+    with pytest.warns(tc.TileCompWarning, match="converted to 32 bits"):
+        content = saved(tc.CompImageHDU(SKY.astype("i8"), compression_type="RICE_1"))
+    assert_array_equal(read_by_us(content), SKY.astype("i8"))
+
+
+def test_the_two_scales_of_hcompress():
+    image = SKY.astype("i4")
+    absolute = read_by_us(saved(tc.CompImageHDU(image, compression_type="HCOMPRESS_1", tile_shape=TILE, hcomp_scale=30)))
+    with fits.open(io.BytesIO(saved(fits.CompImageHDU(image, compression_type="HCOMPRESS_1", tile_shape=TILE, hcomp_scale=30)))) as hdus:
+        assert_array_equal(absolute, hdus[1].data)
+    content = saved(tc.CompImageHDU(image, compression_type="HCOMPRESS_1", tile_shape=TILE, hcomp_noise_scale=2.0))
+    assert raw_table(content)[0]["ZVAL1"] == 2.0
+    assert 0 < abs(read_by_us(content) - image).max() < 1000
+    assert len(content) < len(saved(tc.CompImageHDU(image, compression_type="HCOMPRESS_1", tile_shape=TILE)))
+
+
+def test_a_warning_says_once_what_hcomp_scale_means():
+    from astropy_tilecomp.adapters.astropy_hdu import _warn_of_absolute_scale
+
+    _warn_of_absolute_scale.cache_clear()
+    with pytest.warns(tc.TileCompWarning, match="hcomp_scale is the scale itself"):
+        tc.CompImageHDU(SKY.astype("i4"), compression_type="HCOMPRESS_1", tile_shape=TILE, hcomp_scale=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tc.CompImageHDU(SKY.astype("i4"), compression_type="HCOMPRESS_1", tile_shape=TILE, hcomp_scale=3)
+
+
+def test_checksums_of_the_image_are_kept_as_long_as_they_are_right(tmp_path):
+    fits.PrimaryHDU(SKY.astype("i2")).writeto(tmp_path / "plain.fits", checksum=True)
+    with fits.open(tmp_path / "plain.fits") as hdus:
+        content = saved(tc.CompImageHDU(hdus[0].data, hdus[0].header, tile_shape=TILE))
+        assert raw_table(content)[0]["ZDATASUM"] == hdus[0].header["DATASUM"]
+    with tc.open(content) as hdus:
+        hdus[1].header["OBJECT"] = "M 31"
+        edited = raw_table(saved(hdus[1]))[0]
+        assert "ZDATASUM" in edited and "ZHECKSUM" not in edited
+    with tc.open(content) as hdus:
+        hdus[1].data[0, 0] += 1
+        changed = raw_table(saved(hdus[1]))[0]
+        assert "ZDATASUM" not in changed and "ZHECKSUM" not in changed
+
+
+def test_the_header_is_the_one_astropy_writes():
+    header = fits.Header([("OBJECT", "M 31", "what"), ("HIERARCH ESO DET ID", 7), ("COMMENT", "one"), ("HISTORY", "two")])
+    header["LONG"] = "x" * 150
+    for image, options in ((SKY.astype("i2"), {}), (SKY.astype("f4"), {"quantize_method": 1, "dither_seed": 3}),
+                           (SKY.astype("u2"), {"compression_type": "GZIP_2"}),
+                           (SKY.astype("i2"), {"compression_type": "HCOMPRESS_1", "tile_shape": TILE})):
+        ours, _ = raw_table(saved(tc.CompImageHDU(image, header.copy(), name="SCI", **options)))
+        theirs, _ = raw_table(saved(fits.CompImageHDU(image, header.copy(), name="SCI", **options)))
+        assert [card.keyword for card in ours.cards] == [card.keyword for card in theirs.cards]
+        for mine, other in zip(ours.cards, theirs.cards):
+            if mine.keyword[:5] not in ("PCOUN", "TFORM"):  # sizes differ a little
+                assert str(mine) == str(other)
+
+
+def test_checksums_are_right():
+    content = saved(tc.CompImageHDU(SKY.astype("f4"), tile_shape=TILE), checksum=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with fits.open(io.BytesIO(content), checksum=True, disable_image_compression=True) as hdus:
+            assert "CHECKSUM" in hdus[1].header
+            assert hdus[1].verify_checksum() == 1 and hdus[1].verify_datasum() == 1
+
+
+def test_verify_finds_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with fits.open(io.BytesIO(saved(tc.CompImageHDU(SKY.astype("f4"), tile_shape=TILE)))) as hdus:
+            hdus.verify("exception")
+
+
+def test_eight_threads_write_hcompress_files_at_once():
+    images = [SKY.astype("i2") + number for number in range(16)]
+
+    def written(image):
+        return read_by_us(saved(tc.CompImageHDU(image, compression_type="HCOMPRESS_1", tile_shape=TILE)))
+
+    with ThreadPoolExecutor(8) as pool:
+        for image, back in zip(images, pool.map(written, images)):
+            assert_array_equal(back, image)
+
+
+def test_the_same_bytes_with_any_number_of_threads():
+    image = np.tile(SKY.astype("f4"), (8, 8))
+    contents = {saved(tc.CompImageHDU(image, quantize_method=1, dither_seed=1, threads=threads)) for threads in (1, 2, None)}
+    assert len(contents) == 1
+
+
+# What is kept.
+
+
+def original(**options):
+    header = fits.Header([("OBJECT", "M 31", "what"), ("COMMENT", "one")])
+    image = options.pop("image", SKY.astype("f4"))
+    return saved(fits.CompImageHDU(image, header, tile_shape=TILE, **options))
+
+
+LOSSY = {"quantize_method": 1, "dither_seed": 7}
+
+
+def test_a_header_edit_keeps_the_bytes_of_a_lossy_image():
+    content = original(**LOSSY)
+    with tc.open(content) as hdus:
+        hdus[1].header["OBJECT"] = "M 33"
+        hdus[1].header["NEW"] = (1, "added")
+        edited = saved(hdus[1])
+    assert raw_table(edited)[1] == raw_table(content)[1]
+    assert_array_equal(read_by_us(edited), read_by_us(content))
+    with tc.open(edited) as hdus:
+        assert (hdus[1].header["OBJECT"], hdus[1].header["NEW"]) == ("M 33", 1)
+        assert hdus[1].header.comments["OBJECT"] == "what"
+        assert str(hdus[1].header["COMMENT"]) == "one"
+
+
+def test_looking_at_the_data_changes_nothing():
+    content = original(**LOSSY)
+    with tc.open(content) as hdus:
+        assert hdus[1].data is not None
+        assert hdus[1].header is not None
+        copied = saved(hdus[1])
+    assert raw_table(copied)[1] == raw_table(content)[1]
+    assert str(raw_table(copied)[0]) == str(raw_table(content)[0])
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u2", "f4"])
+def test_tiles_that_did_not_change_keep_their_bytes(dtype):
+    content = original(image=SKY.astype(dtype), **(LOSSY if dtype == "f4" else {}))
+    before = read_by_us(content)
+    with tc.open(content) as hdus:
+        hdus[1].data[20, 30] = 7
+        written = saved(hdus[1])
+    after, expected = read_by_us(written), before.copy()
+    expected[16:32, 20:40] = after[16:32, 20:40]
+    assert_array_equal(after, expected)
+    assert abs(after[20, 30] - 7) < 4
+    assert_array_equal(read_by_astropy(written), after)
+    with fits.open(io.BytesIO(content)) as old, fits.open(io.BytesIO(written)) as new:
+        for name in old[1]._bintable.columns.names[2:]:
+            column = old[1]._bintable.data[name] == new[1]._bintable.data[name]
+            assert column[:6].all() and column[7:].all()
+
+
+def test_other_pixels_of_another_type_or_shape():
+    for image in (SKY.astype("i4"), SKY[:30].astype("f4"), SKY.astype("f8")):
+        with tc.open(original()) as hdus:
+            hdus[1].data = image
+            written = saved(hdus[1])
+        assert abs(read_by_us(written) - image).max() < 4
+        assert read_by_us(written).dtype == image.dtype
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_other_settings_encode_again(loaded):
+    content = original(image=SKY.astype("i2"))
+    with tc.open(content) as hdus:
+        if loaded:
+            assert hdus[1].data is not None
+        hdus[1].compression_type = "GZIP_2"
+        hdus[1].tile_shape = (30, 30)
+        written = saved(hdus[1])
+    header, _ = raw_table(written)
+    assert (header["ZCMPTYPE"], header["ZTILE1"]) == ("GZIP_2", 30)
+    assert_array_equal(read_by_us(written), SKY.astype("i2"))
+
+
+def scaled(blank=None):
+    hdu = fits.CompImageHDU(SKY.astype("i2"), tile_shape=TILE)
+    hdu.header["BSCALE"], hdu.header["BZERO"] = 0.5, 10.0
+    if blank is not None:
+        hdu.header["BLANK"] = blank
+    return saved(hdu)
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_scaled_integers_stay_scaled_integers(tmp_path, look):
+    (tmp_path / "a.fits").write_bytes(scaled(int(SKY.astype("i2")[0, 0])))
+    before = (tmp_path / "a.fits").read_bytes()
+    expected = read_by_us(before)
+    for number in range(3):
+        with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+            if look:
+                assert hdus[1].data.dtype == np.dtype("f4")
+            hdus[1].header["EXPTIME"] = number
+    after = (tmp_path / "a.fits").read_bytes()
+    assert raw_table(after)[1] == raw_table(before)[1]
+    assert_array_equal(read_by_us(after), expected)
+    with tc.open(after) as hdus:
+        assert (hdus[1].header["EXPTIME"], hdus[1].header["BSCALE"], hdus[1].header["BITPIX"]) == (2, 0.5, 16)
+
+
+def test_reading_scaled_data_in_update_mode_changes_nothing(tmp_path):
+    (tmp_path / "a.fits").write_bytes(scaled())
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        assert hdus[1].data.dtype == np.dtype("f4")
+    assert (tmp_path / "a.fits").read_bytes() == scaled()
+
+
+def test_scale_back(tmp_path):
+    (tmp_path / "a.fits").write_bytes(scaled())
+    with tc.open(tmp_path / "a.fits", mode="update", scale_back=True) as hdus:
+        hdus[1].data[0, 0] += 5
+    after = (tmp_path / "a.fits").read_bytes()
+    stored = SKY.astype("i2")
+    stored[0, 0] += 10
+    assert_array_equal(read_by_us(after, do_not_scale_image_data=True), stored)
+
+
+def test_an_integer_scale_of_hcompress_is_kept():
+    content = original(image=SKY.astype("i4"), compression_type="HCOMPRESS_1", hcomp_scale=12)
+    before = read_by_us(content)
+    with tc.open(content) as hdus:
+        hdus[1].data[0, 0] += 1
+        written = saved(hdus[1])
+    _, data = raw_table(written)
+    scales = [int.from_bytes(data[at + 10 : at + 14], "big") for at in range(len(data)) if data[at : at + 2] == b"\xdd\x99"]
+    assert set(scales) == {12}
+    assert_array_equal(read_by_us(written)[16:], before[16:])
+
+
+# Files.
+
+
+def test_update_mode_with_other_hdus(tmp_path):
+    path = tmp_path / "a.fits"
+    images = [SKY.astype("i2") + number for number in range(3)]
+    fits.HDUList([fits.PrimaryHDU(), *[fits.CompImageHDU(image, tile_shape=TILE) for image in images]]).writeto(path)
+    with tc.open(path, mode="update") as hdus:
+        hdus[2].data[:] = np.random.default_rng(1).integers(-30000, 30000, SHAPE)
+        expected = hdus[2].data.copy()
+        hdus[1].header["NOTE"] = "x" * 60
+        hdus.append(tc.CompImageHDU(images[0] * 2, name="NEW"))
+        hdus.flush()
+        assert_array_equal(hdus[3].section[3:5], images[2][3:5])
+        assert hdus[2].section[0, 0] == expected[0, 0]
+        hdus[2].data[0, 0] = 5
+    with fits.open(path) as hdus:
+        assert_array_equal(hdus[1].data, images[0])
+        assert hdus[1].header["NOTE"] == "x" * 60
+        expected[0, 0] = 5
+        assert_array_equal(hdus[2].data, expected)
+        assert_array_equal(hdus[3].data, images[2])
+        assert_array_equal(hdus["NEW"].data, images[0] * 2)
+
+
+def test_an_update_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.fits"
+    path.write_bytes(original(image=SKY.astype("i2")))
+    before = path.read_bytes()
+    hdus = tc.open(path, mode="update")
+    hdus[1].data[...] = 3
+    monkeypatch.setattr("os.fsync", lambda descriptor: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        hdus.close()
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.fits"]
+
+
+def test_update_keeps_permissions_and_plain_hdus(tmp_path):
+    path = tmp_path / "a.fits"
+    table = fits.BinTableHDU.from_columns([fits.Column("a", "J", array=np.arange(5))])
+    fits.HDUList([fits.PrimaryHDU(SKY), fits.CompImageHDU(SKY.astype("i2")), table]).writeto(path)
+    path.chmod(0o640)
+    with tc.open(path, mode="update") as hdus:
+        hdus[0].data[0, 0] = 9
+        hdus[1].data[0, 0] = 10
+        hdus[2].data["a"][0] = 11
+    assert path.stat().st_mode & 0o777 == 0o640
+    with fits.open(path) as hdus:
+        assert (hdus[0].data[0, 0], hdus[1].data[0, 0], hdus[2].data["a"][0]) == (9, 10, 11)
+        assert_array_equal(hdus[0].data[1:], SKY[1:])
+        assert_array_equal(hdus[1].data[1:], SKY.astype("i2")[1:])
+
+
+def test_nothing_is_written_where_nothing_changed(tmp_path):
+    path = tmp_path / "a.fits"
+    path.write_bytes(original(**LOSSY))
+    inode = path.stat().st_ino
+    with tc.open(path, mode="update") as hdus:
+        assert hdus[1].data is not None
+        hdus.flush()
+    assert path.stat().st_ino == inode
+
+
+def test_a_broken_hdu_does_not_hinder_an_update_of_others(tmp_path):
+    path = tmp_path / "a.fits"
+    fits.HDUList([fits.PrimaryHDU(), *[fits.CompImageHDU(SKY.astype("i2"), name=name) for name in "ab"]]).writeto(path)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"ZCMPTYPE=")
+    content[at : at + 80] = b"ZCMPTYPE= 'NONSENSE'".ljust(80)
+    path.write_bytes(content)
+    with tc.open(path, mode="update") as hdus:
+        hdus["b"].data[0, 0] = 5
+    with tc.open(path) as hdus:
+        assert hdus["b"].data[0, 0] == 5
+        with pytest.raises(tc.HeaderError):
+            hdus["a"].data
+    assert path.read_bytes()[at : at + 20] == b"ZCMPTYPE= 'NONSENSE'"
+
+
+def test_append_mode(tmp_path):
+    path = tmp_path / "a.fits"
+    path.write_bytes(original())
+    with tc.open(path, mode="append") as hdus:
+        hdus.append(tc.CompImageHDU(SKY.astype("i2"), name="MORE"))
+    with tc.open(path) as hdus:
+        assert_array_equal(hdus["MORE"].data, SKY.astype("i2"))
+        assert_array_equal(hdus[1].data, read_by_us(original()))
+
+
+def test_after_writing_elsewhere_the_hdu_still_reads_its_file(tmp_path):
+    with tc.open(original(image=SKY.astype("i2"))) as hdus:
+        hdus[1].data[...] = 0
+        hdus[1].compression_type = "GZIP_1"
+        hdus[1].writeto(tmp_path / "b.fits")
+        del hdus[1].data
+        assert_array_equal(hdus[1].section[5], SKY.astype("i2")[5])
+    assert not tc.read_image(tmp_path / "b.fits").any()
+
+
+def test_writing_after_close(tmp_path):
+    (tmp_path / "a.fits").write_bytes(original(image=SKY.astype("i2")))
+    with tc.open(tmp_path / "a.fits") as hdus:
+        hdu = hdus[1]
+        assert hdu.data is not None
+    assert_array_equal(read_by_us(saved(hdu)), SKY.astype("i2"))
+
+
+def test_dask_arrays():
+    da = pytest.importorskip("dask.array")
+    content = saved(tc.CompImageHDU(da.from_array(SKY.astype("i2"), chunks=(30, 40)), tile_shape=TILE))
+    assert_array_equal(read_by_us(content), SKY.astype("i2"))

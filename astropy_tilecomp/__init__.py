@@ -29,6 +29,7 @@ _HOME = {
     "read_image": "files",
     "read_section": "files",
     "RemoteSettings": "remote",
+    "cutouts": "cutout",
     "as_source": "sources",
     "CorruptTileError": "errors",
     "HeaderError": "errors",

@@ -89,7 +89,7 @@ class RemoteSettings:
         """
         if isinstance(given, cls):
             return given
-        return replace(cls(**_of_environment()), **(given or {}))
+        return replace(cls(**_of_environment()), **dict(given or {}))
 
 
 _VARIABLES = {
@@ -155,7 +155,7 @@ class RemoteSource(ByteSource):
         self._places = asyncio.Semaphore(self.settings.concurrency)
         first = self._start(self._repeated(self._open, "opening")).result()
         self.nbytes, self.version = first.nbytes, first.version
-        self._head = memoryview(first.data)[:HEAD_NBYTES]
+        self._head: memoryview | None = memoryview(first.data)[:HEAD_NBYTES]
 
     async def _open(self) -> Answer:
         first = await self._transport.first(HEAD_NBYTES, self.settings.timeout)
@@ -234,21 +234,21 @@ class RemoteSource(ByteSource):
 
     async def _repeated(self, once, what: str):
         """Do something until it succeeds, fails for good, or has failed too often."""
-        pause = FIRST_PAUSE
-        for left in range(self.settings.retries, -1, -1):
+        pause, left = FIRST_PAUSE, self.settings.retries
+        while True:
             try:
                 async with self._places:
                     return await once()
             except _FINAL:
                 raise
-            except (OSError, EOFError, asyncio.TimeoutError) as error:
+            except (OSError, EOFError) as error:  # a TimeoutError is an OSError
                 if not left:
                     raise SourceError(f"{self.name}: {what}: {self._reason(error)}, and so {self._tries()}") from error
             await asyncio.sleep(pause * random.uniform(0.5, 1))
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause, left = min(2 * pause, LONGEST_PAUSE), left - 1
 
     def _reason(self, error: Exception) -> str:
-        if isinstance(error, asyncio.TimeoutError):
+        if isinstance(error, TimeoutError):
             return f"no answer within {self.settings.timeout} s"
         return str(error) or type(error).__name__
 
@@ -303,7 +303,8 @@ def source_at_url(url: str, storage_options: dict, settings: RemoteSettings | Ma
     """
     from fsspec.core import url_to_fs
 
-    return source_in_store(*url_to_fs(url, **storage_options), settings)
+    store, path = url_to_fs(url, **storage_options)
+    return source_in_store(store, path, settings)
 
 
 def source_in_store(store, path: str, settings: RemoteSettings | Mapping | None = None) -> ByteSource:

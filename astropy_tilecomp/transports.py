@@ -11,6 +11,7 @@ import asyncio
 import re
 import threading
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from .errors import SourceError
@@ -42,7 +43,7 @@ class Answer:
         ETag or time of modification of the file, where the answer tells it.
     """
 
-    data: bytes
+    data: bytes | memoryview
     nbytes: int | None = None
     version: str | None = None
 
@@ -225,7 +226,7 @@ def _content_range(name: str, text: str) -> tuple[int | None, int | None]:
     match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", text.strip())
     if not match:
         raise SourceError(f"{name}: the server sent part of the file with the Content-Range {text!r}")
-    return match[1] and int(match[1]), None if match[2] == "*" else int(match[2])
+    return None if match[1] is None else int(match[1]), None if match[2] == "*" else int(match[2])
 
 
 class S3Transport(_FsspecFile):
@@ -289,7 +290,7 @@ class ObstoreTransport(Transport):
     async def get(self, start, stop, version, timeout):
         import obstore
 
-        options = {"range": (start, stop)} | ({"if_match": version} if version else {})
+        options: Any = {"range": (start, stop)} | ({"if_match": version} if version else {})
         try:
             found = await asyncio.wait_for(obstore.get_async(self._store, self._path, options=options), timeout)
             data = await asyncio.wait_for(found.bytes_async(), timeout)
@@ -297,7 +298,7 @@ class ObstoreTransport(Transport):
             raise _changed(self.name) from None
         except obstore.exceptions.GenericError as error:
             raise ConnectionError(str(error).partition("\n")[0]) from error
-        return Answer(data, int(found.meta["size"]), found.meta.get("e_tag"))
+        return Answer(memoryview(data), int(found.meta["size"]), found.meta.get("e_tag"))
 
     async def first(self, nbytes, timeout):
         import obstore

@@ -31,7 +31,7 @@ LAYERS = {
     "write": {"errors", "keywords", "tiling", "codecs", "sources", "files", "encode", "atomic", "spool"},
     "inplace": {"errors", "keywords", "tiling", "codecs", "sources", "files", "read", "encode", "atomic"},
     "whole_files": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
-    "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
+    "cutout": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read", "files", "write", "atomic"},
 }
 SAME_LAYER = {"remote": "sources", "transports": "sources"}  # the sources behind a network
 NO_LAYER = {"adapters", "__init__", "__main__"}  # these may import everything
@@ -107,7 +107,7 @@ def test_optional_packages_are_imported_inside_functions(path):
         package = name.split(".")[0]
         if level or package in sys.stdlib_module_names | {"astropy_tilecomp"} or is_for_type_checkers(node, tree):
             continue
-        if package == "numpy" or (package == "astropy" and layer in ("adapters", "cutouts")):
+        if package == "numpy" or (package == "astropy" and layer in ("adapters", "cutout")):
             continue
         where = f"line {node.lineno}: {package}"
         assert layer in OPTIONAL_ALLOWED_IN or package in ALWAYS_THERE, f"{where} is not for {layer}"

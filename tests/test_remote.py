@@ -278,7 +278,7 @@ def test_a_file_replaced_by_one_of_another_size_is_an_error(server, image, conte
 
 def test_an_empty_file_is_a_clear_error(server):
     server.files["empty.fits"] = b""
-    with pytest.raises(OSError, match="(?i)empty|corrupt|no SIMPLE"):
+    with pytest.raises(OSError, match=r"(?i)empty|corrupt|no SIMPLE"):
         tc.open(server.url + "empty.fits")
 
 
@@ -392,11 +392,11 @@ def test_an_object_of_s3_that_changed_or_is_missing(bucket, content):
     with tc.open("s3://sky/new.fits", storage_options=options) as hdus:
         assert hdus[1].section.shape
         client.put_object(Bucket="sky", Key="new.fits", Body=content[:-1] + b"x")
-        with pytest.raises(tc.SourceError, match="s3://sky/new.fits: changed since it was opened"):
+        with pytest.raises(tc.SourceError, match=r"s3://sky/new\.fits: changed since it was opened"):
             hdus[1].section[NEEDED]
     with pytest.raises(FileNotFoundError):
         tc.open("s3://sky/none.fits", storage_options=options)
-    with pytest.raises(OSError, match="(?i)forbidden|access|not exist|bucket"):
+    with pytest.raises(OSError, match=r"(?i)forbidden|access|not exist|bucket"):
         tc.open("s3://elsewhere/none.fits", storage_options={"endpoint_url": endpoint, "anon": True})
 
 

@@ -55,6 +55,11 @@ class HeaderCards(Mapping):
         self._text, self.nbytes = text, nbytes
         self._at = {text[at:at + 8]: at for at in range(len(text) - CARD_SIZE, -1, -CARD_SIZE)}
 
+    @property
+    def cards(self) -> list[str]:
+        """All card images, 80 characters each, without END."""
+        return [self._text[at:at + CARD_SIZE] for at in range(0, len(self._text), CARD_SIZE)]
+
     def get(self, keyword, default=None):
         """
         Look a value up.

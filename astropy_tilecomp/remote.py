@@ -71,7 +71,7 @@ class RemoteSettings:
                 raise ValueError(f"{field.name} is {getattr(self, field.name)!r}, expected a number of {least} or more")
 
     @classmethod
-    def of(cls, given: RemoteSettings | Mapping | None = None) -> RemoteSettings:
+    def of(cls, given: RemoteSettings | Mapping[str, float] | None = None) -> RemoteSettings:
         """
         Settings of a caller, else of the environment, else the usual ones.
 
@@ -87,7 +87,7 @@ class RemoteSettings:
         ValueError
             If a setting or an environment variable makes no sense.
         """
-        if isinstance(given, cls):
+        if isinstance(given, RemoteSettings):
             return given
         return replace(cls(**_of_environment()), **dict(given or {}))
 
@@ -190,13 +190,16 @@ class RemoteSource(ByteSource):
             while waiting or pending:
                 while waiting and (not pending or nbytes + _length(waiting[0][1]) <= IN_FLIGHT_NBYTES):
                     number, wanted = waiting.popleft()
-                    future = self._start(self._fetch(*wanted))
+                    future = self._start(_outcome(self._fetch(*wanted)))
                     pending[future] = number, wanted
                     nbytes += _length(wanted)
                     future.add_done_callback(arrived.put)
                 future = arrived.get()
                 number, wanted = pending.pop(future)
-                yield number, self._checked(future.result(), wanted)
+                found = future.result()
+                if isinstance(found, Exception):
+                    raise found
+                yield number, self._checked(found, wanted)
                 nbytes -= _length(wanted)
         finally:
             for future in pending:
@@ -276,6 +279,14 @@ def _opened_again(transport: Transport, settings: RemoteSettings, nbytes: int, v
     source = RemoteSource(transport, settings)
     _check_unchanged(source.name, (nbytes, version), (source.nbytes, source.version), "size and version")
     return source
+
+
+async def _outcome(task: Coroutine):
+    """What a task gives, or its error as a value: nobody may be waiting for it any more."""
+    try:
+        return await task
+    except Exception as error:
+        return error
 
 
 def _length(wanted: Range) -> int:

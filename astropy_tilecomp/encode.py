@@ -9,7 +9,8 @@ from math import prod
 import numpy as np
 
 from . import threads as pool
-from .codecs import _kernels, engine as engines
+from .codecs import _kernels
+from .codecs import engine as engines
 from .codecs.quantize import CFITSIO_ZBLANK, DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK
 from .errors import HeaderError, TileCompError, UnsupportedError
 from .tiling.grid import TileGrid
@@ -21,7 +22,8 @@ RUN_PIXELS = 1 << 18
 """Pixels that a thread encodes at a time; a tile may have more."""
 
 RUNS_AHEAD = 16
-"""Runs for each thread that are encoded before the first of them is given out: what bounds the memory."""
+"""Runs for each thread that are encoded before the first of them is given out: what bounds the memory. Of runs that are
+longer, being one large tile, there are fewer, down to 2."""
 
 GZIP_LEVELS = {"GZIP_1": 2, "GZIP_2": 1}
 """The fastest levels that give no larger files than zlib's level 1, which fpack takes."""
@@ -137,8 +139,9 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
     return _encode_rows(image, grid, first_row, settings, threads)
 
 
-def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *, quantize_level: float = DEFAULT_QUANTIZE_LEVEL,
-               gzip_level: int | None = None, threads: int | None = None, engine: str | None = None) -> Iterator[EncodedTiles]:
+def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *,
+               quantize_level: float = DEFAULT_QUANTIZE_LEVEL, gzip_level: int | None = None, threads: int | None = None,
+               engine: str | None = None) -> Iterator[EncodedTiles]:
     """
     Encode a box of whole tiles anywhere in an image.
 
@@ -182,11 +185,14 @@ def _tiles_of_box(values: np.ndarray, grid: TileGrid, tile: tuple[int, ...]) -> 
     for length, first, tile_size, size in zip(values.shape, tile, grid.tile_shape, grid.image_shape):
         stop = first * tile_size + length
         if first < 0 or length == 0 or stop > size or (stop % tile_size and stop != size):
-            raise ValueError(f"an array of shape {values.shape} at tile {tuple(tile)} is no box of whole tiles of shape {grid.tile_shape}")
+            raise ValueError(
+                f"an array of shape {values.shape} at tile {tuple(tile)} is no box of whole tiles of shape {grid.tile_shape}"
+            )
     return tuple(-(-length // size) for length, size in zip(values.shape, grid.tile_shape))
 
 
-def _encode_rows(image: np.ndarray, grid: TileGrid, first_row: int, settings: dict, threads: int | None) -> Iterator[EncodedTiles]:
+def _encode_rows(image: np.ndarray, grid: TileGrid, first_row: int, settings: dict,
+                 threads: int | None) -> Iterator[EncodedTiles]:
     """Encode an array of whole tiles whose rows follow one another from `first_row` on."""
     own = {"type": _kernels.TYPE_CODES[image.dtype.str[1:]], "swap": not image.dtype.isnative, "first_row": first_row}
     encoder = _kernels.TileEncoder(image, grid.tile_shape, settings | own)
@@ -221,7 +227,9 @@ def _settings(params: CompressionParams, quantize_level: float, gzip_level: int 
         raise ValueError(f"quantize_level is {quantize_level!r}, expected a finite number")
     lossy = params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale != 0
     if lossy and params.quantized and params.dither_method == 2:
-        raise HeaderError("HCOMPRESS_1 with a scale changes the marks by which SUBTRACTIVE_DITHER_2 keeps zeros; use method 1")
+        raise HeaderError(
+            "HCOMPRESS_1 with a scale changes the marks by which SUBTRACTIVE_DITHER_2 keeps zeros; use method 1"
+        )
     zblank = CFITSIO_ZBLANK if params.zblank is None else params.zblank
     if params.quantized and zblank not in (CFITSIO_ZBLANK, STANDARD_ZBLANK):
         raise HeaderError(keyword="ZBLANK", found=zblank, expected=f"{CFITSIO_ZBLANK} or {STANDARD_ZBLANK}")
@@ -250,10 +258,10 @@ def _gzip_level(params: CompressionParams) -> int:
 
 def _pieces(encoder, grid: TileGrid, first_row: int, threads: int) -> Iterator[EncodedTiles]:
     """Encode some runs ahead in threads, give them out in order, and so on."""
-    n_tiles = encoder.n_tiles
-    per_run = max(1, RUN_PIXELS // max(1, prod(grid.tile_shape)))
+    n_tiles, tile_pixels = encoder.n_tiles, prod(grid.tile_shape)
+    per_run = max(1, RUN_PIXELS // tile_pixels)
     runs = range(0, n_tiles, per_run)
-    ahead = RUNS_AHEAD * threads
+    ahead = threads * max(2, RUNS_AHEAD * RUN_PIXELS // max(RUN_PIXELS, per_run * tile_pixels))
     for batch in range(0, len(runs), ahead):
         done: dict[int, EncodedTiles] = {}
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from astropy.io.fits.hdu.compressed._compression import CfitsioException
+from needs import REPOSITORY
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
@@ -16,7 +17,6 @@ from astropy_tilecomp.codecs import codec_for, finalize
 from astropy_tilecomp.encode import encode
 from astropy_tilecomp.tiling.params import CompressionParams
 from astropy_tilecomp.tiling.table import COLUMN_NAMES
-from needs import REPOSITORY
 
 IMAGE = np.random.default_rng(3).normal(500, 50, (30, 40)).astype("i2")
 

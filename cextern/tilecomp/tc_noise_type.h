@@ -45,7 +45,7 @@ typedef struct {
     bool has_nulls;
     PIXEL *defined; /* nx: the row without its undefined pixels */
     WORD *fresh, *third, *fifth; /* nx: differences of second, third, fifth order of one row */
-    WORD *second;   /* nx: those of second order, kept from row to row, once they have been replayed */
+    WORD *second; /* nx: those of second order, kept from row to row, once they have been replayed; not for one row */
     bool replayed;
     WORD *rest; /* for tc_select */
     double *medians[3]; /* ny each: of second, third, fifth order */
@@ -129,7 +129,7 @@ static size_t NAME(layout)(NAME(tile) *tile, char *scratch)
     size_t used = 0;
 
     tile->fresh = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
-    tile->second = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
+    tile->second = take(scratch, &used, tile->ny > 1 ? tile->nx * sizeof(WORD) : 0);
     tile->third = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
     tile->fifth = take(scratch, &used, (tile->nx + PADDING) * sizeof(WORD));
     tile->rest = take(scratch, &used, TC_SELECT_SCRATCH(tile->nx) * sizeof(WORD));
@@ -155,7 +155,7 @@ static void NAME(estimate)(const PIXEL *src, size_t nx, size_t ny, null_mark nul
     reshape(&tile.nx, &tile.ny);
     if (tile.nx < SPAN) return;
     NAME(layout)(&tile, scratch);
-    memset(tile.second, 0, tile.nx * sizeof(WORD));
+    if (tile.ny > 1) memset(tile.second, 0, tile.nx * sizeof(WORD));
     for (size_t row = 0; row < tile.ny; row++) NAME(add_row)(&tile, row);
     noise->noise2 = 1.0483579 * median_of_rows(tile.medians[0], tile.n_medians[0], tile.median_rest);
     noise->noise3 = 0.6052697 * median_of_rows(tile.medians[1], tile.n_medians[1], tile.median_rest);

@@ -1,6 +1,10 @@
 """Writing through the HDU: what was not changed keeps its bytes, everything else reads back."""
 
 import io
+import signal
+import subprocess
+import sys
+import textwrap
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +14,7 @@ from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
+import needs
 
 SHAPE, TILE = (70, 90), (16, 20)
 SKY = np.random.default_rng(0).normal(500, 50, SHAPE)
@@ -366,6 +371,35 @@ def test_an_update_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.fits"]
 
 
+def test_killed_at_any_moment_of_an_update(tmp_path):
+    """kill -9 at random moments of updates through the list: the file is the old one or the new one."""
+    program = textwrap.dedent("""
+        import sys, numpy as np, astropy_tilecomp as tc
+        with tc.open(sys.argv[1], mode="update") as hdus:
+            assert hdus[1].data is not None
+            print("ready", flush=True)
+            for n in range(10**6):
+                hdus[1].data[...] = n % 1000
+                hdus[1].header["N"] = n % 1000
+                hdus.flush()
+    """)
+    path = tmp_path / "a.fits"
+    hdu = tc.CompImageHDU(np.full(SHAPE, 999, "i2"), tile_shape=TILE)
+    hdu.header["N"] = 999
+    hdu.writeto(path)
+    rng = np.random.default_rng(1)
+    for _ in range(15):
+        with subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE, cwd=needs.REPOSITORY) as writer:
+            writer.stdout.readline()
+            try:
+                writer.wait(rng.uniform(0.005, 0.1))
+            except subprocess.TimeoutExpired:
+                writer.send_signal(signal.SIGKILL)
+        with fits.open(path) as hdus:
+            hdus.verify("exception")
+            assert (hdus[1].data == hdus[1].header["N"]).all()
+
+
 def test_update_keeps_permissions_and_plain_hdus(tmp_path):
     path = tmp_path / "a.fits"
     table = fits.BinTableHDU.from_columns([fits.Column("a", "J", array=np.arange(5))])
@@ -406,6 +440,61 @@ def test_a_broken_hdu_does_not_hinder_an_update_of_others(tmp_path):
         with pytest.raises(tc.HeaderError):
             hdus["a"].data
     assert path.read_bytes()[at : at + 20] == b"ZCMPTYPE= 'NONSENSE'"
+
+
+def three_images(path):
+    images = [SKY.astype("i2") + number for number in range(3)]
+    hdus = [fits.CompImageHDU(image, tile_shape=TILE, name=name) for image, name in zip(images, "abc")]
+    fits.HDUList([fits.PrimaryHDU(), *hdus]).writeto(path)
+    return images
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_assigning_to_a_section_writes_its_tiles_at_once(tmp_path, number):
+    path = tmp_path / "a.fits"
+    images = three_images(path)
+    noise = np.random.default_rng(2).integers(-30000, 30000, (20, 30)).astype("i2")
+    with tc.open(path, mode="update") as hdus:
+        if number != 2:
+            assert len(hdus) == 4
+        assert_array_equal(hdus[number].section[5], images[number - 1][5])
+        hdus[number].section[10:30, 40:70] = noise
+        images[number - 1][10:30, 40:70] = noise
+        assert_array_equal(tc.read_image(path, hdu=number), images[number - 1])
+        for at in (1, 2, 3):
+            assert_array_equal(hdus[at].section[...], images[at - 1])
+        hdus[number].section[0, 0] = 7
+        images[number - 1][0, 0] = 7
+        hdus[1].header["NOTE"] = "edited"
+        before = path.stat().st_size
+        hdus[number].repack()
+        assert path.stat().st_size <= before
+    with fits.open(path) as hdus:
+        assert hdus[1].header["NOTE"] == "edited"
+        for at in (1, 2, 3):
+            assert_array_equal(hdus[at].data, images[at - 1])
+
+
+def test_assigning_to_a_section_of_loaded_data(tmp_path):
+    path = tmp_path / "a.fits"
+    three_images(path)
+    with tc.open(path, mode="update") as hdus:
+        assert hdus[2].data is not None
+        hdus[2].section[3, 4] = -1
+        assert hdus[2].data[3, 4] == -1
+        assert tc.read_section(path, (3, 4), hdu=2) != -1
+    assert tc.read_section(path, (3, 4), hdu=2) == -1
+
+
+def test_pixels_on_disk_are_only_replaced_in_update_mode(tmp_path):
+    path = tmp_path / "a.fits"
+    three_images(path)
+    with tc.open(path) as hdus, pytest.raises(ValueError, match='mode="update"'):
+        hdus[1].section[0] = 1
+    with tc.open(path.read_bytes()) as hdus, pytest.raises(ValueError, match='mode="update"'):
+        hdus[1].repack()
+    with tc.enabled(), fits.open(path, mode="update") as hdus, pytest.raises(ValueError, match='mode="update"'):
+        hdus[1].section[0] = 1
 
 
 def test_append_mode(tmp_path):

@@ -318,6 +318,63 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     # Writing.
 
+    def replace_pixels(self, index, values) -> None:
+        """
+        Replace pixels; what ``section[index] = values`` does.
+
+        Parameters
+        ----------
+        index : numpy index
+            As of a section.
+        values : array_like
+            The new pixels, of the type that a section returns; they broadcast against it.
+
+        Raises
+        ------
+        ValueError
+            If the pixels are on disk, and not in a local file that `open` has open with mode "update".
+        NotEncodableError
+            If the algorithm cannot hold the pixels.
+
+        Notes
+        -----
+        Once `data` was loaded, it is changed in memory.  Else the tiles that hold the pixels, and no others, are encoded and
+        written at once; the file is valid at every moment.  Replaced tiles leave gaps, which `repack` closes.
+        """
+        if self._bintable is None or "data" in self.__dict__:
+            self.data[index] = values
+            return
+        from ..inplace import replace_pixels
+
+        same = self._opening is not None or self._settings == self._settings_read
+        level = None if same else self.quantize_level
+        options = {"quantize_level": level, "threads": self._options.threads, "engine": self._options.engine}
+        self._edit_file(lambda path, number: replace_pixels(path, index, values, hdu=number, **options))
+
+    def repack(self) -> None:
+        """
+        Close the gaps that replaced tiles left in the file.
+
+        Raises
+        ------
+        ValueError
+            As `replace_pixels`.
+        """
+        from ..inplace import repack
+
+        self._edit_file(lambda path, number: repack(path, hdu=number))
+
+    def _edit_file(self, change) -> None:
+        from .astropy_update import list_of
+
+        list_of(self).edit(self, change)
+
+    def _take_table(self, table) -> None:
+        """Go on with what stands in the file now."""
+        _leave_heap_alone(table)
+        self.__dict__["_bintable"] = table
+        self._drop_reader()
+
     @property
     def _settings(self) -> tuple:
         """How the image is to be compressed."""

@@ -26,7 +26,8 @@ class TileSection:
     Notes
     -----
     It has what `astropy.nddata.Cutout2D`, dask and numpy ask of an array.  Many threads may read from one section.  It is
-    pickled as its HDU.
+    pickled as its HDU.  Assigning to it replaces pixels on disk, where the file is open for update: see
+    `CompImageHDU.replace_pixels`.
     """
 
     def __init__(self, hdu):
@@ -148,6 +149,9 @@ class TileSection:
     def __getitem__(self, index):
         part = self.read(index)
         return part[()] if part.ndim == 0 else part
+
+    def __setitem__(self, index, values):
+        self.hdu.replace_pixels(index, values)
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:

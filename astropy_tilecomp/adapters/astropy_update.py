@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import os
+import weakref
+from collections.abc import Callable
+
 from astropy.io.fits.file import _File
 
 from ..atomic import replacing
-from .astropy_files import forget_source
+from ..files import walk
+from ..sources import FileSource
+from .astropy_files import forget_source, open_table
 from .astropy_hdu import CompImageHDU
 from .astropy_open import HDUList
 
-__all__ = ["UpdatedHDUList"]
+__all__ = ["UpdatedHDUList", "list_of"]
 
 
 class UpdatedHDUList(HDUList):
@@ -20,6 +27,15 @@ class UpdatedHDUList(HDUList):
     -----
     Where nothing changed, nothing is written.  Files compressed as a whole and file objects are updated by astropy.
     """
+
+    def __init__(self, hdus=[], file=None):  # noqa: B006  (astropy's signature)
+        super().__init__(hdus, file)
+        self._tell_file()
+
+    def _tell_file(self):
+        """Let the HDUs find this list through their file."""
+        if self._file is not None:
+            self._file._tilecomp_list = weakref.ref(self)
 
     def _flush_update(self):
         if self._file.compression or self._file.file_like:
@@ -44,12 +60,75 @@ class UpdatedHDUList(HDUList):
         forget_source(old)
         old.close()
         self._file = _File(old.name, mode="update", memmap=memmap)
+        self._tell_file()
         self._resize = self._truncate = False
         for hdu in self:
             hdu._file = self._file
             for part in _written(hdu):
                 part._header._modified = False
                 part.__dict__["_new"] = False
+
+    def edit(self, hdu: CompImageHDU, change: Callable) -> None:
+        """
+        Edit one compressed image on disk, and follow what moved in the file.
+
+        Parameters
+        ----------
+        hdu : CompImageHDU
+            Of this list, and in its file.
+        change : callable
+            Called with the path and the number that the HDU has in the file.
+        """
+        with self._read_lock:
+            self._file.flush()
+            old = hdu._bintable
+            with FileSource(self._file.name) as source:
+                number = next(found.number for found in walk(source) if found.header_offset == old._header_offset)
+            change(self._file.name, number)
+            self._reopen()
+            with FileSource(self._file.name) as source:
+                new = open_table(source, old._header_offset)
+            new._file = self._file
+            moved = new._data_offset + new._data_size - (old._data_offset + old._data_size)
+            hdu._take_table(new)
+            for other in list(self._in_memory()):
+                table = other._bintable if isinstance(other, CompImageHDU) else other
+                if table is not None and table is not new and (table._header_offset or 0) > new._header_offset:
+                    table._header_offset += moved
+                    table._data_offset += moved
+
+    def _reopen(self):
+        """Look at the file that has the path now, through the same file object of astropy."""
+        forget_source(self._file)
+        inner = io.open(self._file.name, "rb+")
+        self._file._file.close()
+        self._file._file = inner
+        self._file.size = os.fstat(inner.fileno()).st_size
+
+    def _in_memory(self):
+        """The HDUs that were read so far."""
+        return (list.__getitem__(self, number) for number in range(list.__len__(self)))
+
+
+def list_of(hdu: CompImageHDU) -> UpdatedHDUList:
+    """
+    The list through which the file of an HDU can be edited.
+
+    Parameters
+    ----------
+    hdu : CompImageHDU
+        From a file.
+
+    Raises
+    ------
+    ValueError
+        If it was not opened by `open` with mode "update", or is no plain local file.
+    """
+    file = hdu._bintable._file
+    found = None if file is None else getattr(file, "_tilecomp_list", lambda: None)()
+    if found is None or file.closed or file.compression or file.file_like:
+        raise ValueError('pixels on disk can be replaced in a local file that tc.open(..., mode="update") has open')
+    return found
 
 
 def _written(hdu) -> list:

@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from queue import SimpleQueue
+from typing import Any
 
 from .errors import SourceError
 from .sources import ByteSource, FileSource, Range, _check_unchanged
@@ -71,7 +72,7 @@ class RemoteSettings:
                 raise ValueError(f"{field.name} is {getattr(self, field.name)!r}, expected a number of {least} or more")
 
     @classmethod
-    def of(cls, given: RemoteSettings | Mapping[str, float] | None = None) -> RemoteSettings:
+    def of(cls, given: RemoteSettings | Mapping[str, Any] | None = None) -> RemoteSettings:
         """
         Settings of a caller, else of the environment, else the usual ones.
 
@@ -190,7 +191,7 @@ class RemoteSource(ByteSource):
             while waiting or pending:
                 while waiting and (not pending or nbytes + _length(waiting[0][1]) <= IN_FLIGHT_NBYTES):
                     number, wanted = waiting.popleft()
-                    future = self._start(_outcome(self._fetch(*wanted)))
+                    future = self._start(self._outcome(*wanted))
                     pending[future] = number, wanted
                     nbytes += _length(wanted)
                     future.add_done_callback(arrived.put)
@@ -211,6 +212,13 @@ class RemoteSource(ByteSource):
             task.close()
             raise RuntimeError(f"{self.name}: read from within fsspec's own event loop, which would wait for itself")
         return asyncio.run_coroutine_threadsafe(task, loop)
+
+    async def _outcome(self, start: int, stop: int):
+        """The bytes of a range, or an error as a value: nobody may be waiting for it any more."""
+        try:
+            return await self._fetch(start, stop)
+        except Exception as error:
+            return error
 
     async def _fetch(self, start: int, stop: int):
         """One range: in one request, or in several at once if it is very long."""
@@ -279,14 +287,6 @@ def _opened_again(transport: Transport, settings: RemoteSettings, nbytes: int, v
     source = RemoteSource(transport, settings)
     _check_unchanged(source.name, (nbytes, version), (source.nbytes, source.version), "size and version")
     return source
-
-
-async def _outcome(task: Coroutine):
-    """What a task gives, or its error as a value: nobody may be waiting for it any more."""
-    try:
-        return await task
-    except Exception as error:
-        return error
 
 
 def _length(wanted: Range) -> int:

@@ -97,6 +97,11 @@ def cut_astropy(path, index):
         return hdul[1].section[index]
 
 
+def cut_astropy_remote(url, index, block_nbytes):
+    with fits.open(url, use_fsspec=True, fsspec_kwargs={"block_size": block_nbytes}) as hdul:
+        return hdul[1].section[index]
+
+
 def cut_fitsio(path, index):
     import fitsio
 

@@ -1,6 +1,7 @@
 """The rows of the benchmark: what is done, who does it, and how much faster than each peer we want to be at least."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 from astropy.io import fits
 
 import astropy_tilecomp as tc
+from tests.servers import range_server
 
 from . import contenders as who
 from .fields import mask, star_field
@@ -16,6 +18,7 @@ __all__ = ["ROWS", "Row", "Workspace"]
 
 ROW_TILES, SQUARE_TILES = "rows", "256x256"
 CUTOUT = np.s_[1900:2100, 2000:2200]
+BLOCKS = {"astropy, 64 kB": 1 << 16, "astropy, 256 kB": 1 << 18, "astropy, 1 MB": 1 << 20, "astropy, 5 MB": 5 << 20}
 
 
 class Workspace:
@@ -33,6 +36,12 @@ class Workspace:
     def __init__(self, folder, size):
         self.folder, self.size = folder, size
         self._images = {}
+        self._servers = ExitStack()
+
+    def server(self):
+        """A web server on the loopback address, new for each row, that runs until this process ends or asks for another."""
+        self._servers.close()
+        return self._servers.enter_context(range_server())
 
     def image(self, kind):
         """The image of a kind: "mask" or the type of a star field."""
@@ -166,6 +175,23 @@ def write_row(key, title, kind, algorithm, at_least):
     return Row(key, title, make, check, at_least)
 
 
+def remote_row():
+    """A cutout of 8 x 8 of 16 x 16 tiles from a web server, against astropy with blocks of several sizes.
+
+    The server answers after 30 ms and sends 20 MB/s in all.
+    """
+    def make(workspace):
+        server = workspace.server()
+        server.files["sky.fits.fz"] = workspace.packed("i2", "RICE_1", SQUARE_TILES).read_bytes()
+        server.latency, server.bytes_per_second = 0.03, 20e6
+        url, middle = server.url + "sky.fits.fz", slice(workspace.size // 4, 3 * workspace.size // 4)
+        peers = {name: lambda n=nbytes: who.cut_astropy_remote(url, (middle, middle), n) for name, nbytes in BLOCKS.items()}
+        return {who.OURS: lambda: who.cut_ours(url, (middle, middle)), **peers}
+
+    return Row("remote-cutout", "open over HTTP, read 64 of 256 tiles", make, check_equal,
+               {name: 4 if name == "astropy, 64 kB" else 2 for name in BLOCKS})
+
+
 def thread_row(key, title, kind, algorithm):
     """A row of two threads against one, both into an output whose memory was touched before."""
     def make(workspace):
@@ -232,6 +258,7 @@ ROWS = [
     cutout_row(),
     direct_cutout_row(),
     zarr_row(),
+    remote_row(),
     thread_row("threads-rice", "two threads against one, RICE_1 int16", "i2", "RICE_1"),
     thread_row("threads-hcompress", "two threads against one, HCOMPRESS_1", "i2", "HCOMPRESS_1"),
     thread_row("threads-gzip2", "two threads against one, GZIP_2", "i2", "GZIP_2"),

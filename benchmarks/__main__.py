@@ -25,6 +25,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=7, help="least number of runs of each contender (default: 7)")
     parser.add_argument("--seconds", type=float, default=3, help="go on with a row for at least this long (default: 3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all times to this file")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the table of the documentation to this file")
     parser.add_argument("--folder", type=Path, help="keep the generated files here (default: a temporary folder)")
     parser.add_argument("--memory", action="store_true", help="measure peak memory instead of time")
     return parser.parse_args()
@@ -60,6 +61,8 @@ def main():
     report.print_summary(results)
     if options.json:
         report.write_json(options.json, results)
+    if options.csv:
+        report.write_csv(options.csv, results)
     if len(results) < len(chosen):
         sys.exit(1)
 

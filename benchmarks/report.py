@@ -1,5 +1,6 @@
 """Print the results as a table, and write them as JSON."""
 
+import csv
 import json
 import platform
 import time
@@ -10,7 +11,7 @@ from rich.table import Table
 
 from .contenders import OURS, OURS_ALONE, n_cores, versions
 
-__all__ = ["machine", "print_machine", "print_row", "print_summary", "write_json"]
+__all__ = ["machine", "print_machine", "print_row", "print_summary", "write_csv", "write_json"]
 
 console = Console(width=118)
 
@@ -93,3 +94,29 @@ def write_json(path, results):
         for result in results
     ]
     path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
+
+
+def write_csv(path, results):
+    """
+    Write the table of the documentation: one line for each row and contender.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Where to.
+    results : list of RowResult
+        The rows that were run.
+    """
+    with path.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["work", "who", "median ms", "we are faster", "at least"])
+        for result in results:
+            for number, name in enumerate(result.times):
+                of_peer = [c for c in result.comparisons if c.peer == name]
+                table.writerow([
+                    "" if number else result.title,
+                    name,
+                    f"{result.median(name):.3g}",
+                    ", ".join(f"{c.ratio:.1f}x" + (" (1 thread)" if c.ours == OURS_ALONE else "") for c in of_peer),
+                    ", ".join(f"{c.at_least:.3g}x" for c in of_peer if c.at_least is not None),
+                ])

@@ -9,6 +9,7 @@ import numpy as np
 from astropy.io import fits
 
 import astropy_tilecomp as tc
+from astropy_tilecomp import codecs
 from tests.servers import range_server
 
 from . import contenders as who
@@ -225,6 +226,36 @@ def zarr_row():
     return Row("zarr", "4096 row tiles through zarr", make, check_equal, {"astropy": 1})
 
 
+def tile_row(bytepix):
+    """One RICE_1 tile of 256 x 256 pixels through the codec, beside imagecodecs (S32)."""
+    def make(workspace):
+        pixels = (workspace.image("i2")[:256, :256] - 250).clip(0, 255).astype(f"{'u' if bytepix == 1 else 'i'}{bytepix}")
+        codec = codecs.Rice1(blocksize=32, bytepix=bytepix, tilesize=pixels.size)
+        stream = bytes(codec.encode(pixels))
+        contestants = {who.OURS: lambda: codec.decode(stream)}
+        if who.available("imagecodecs"):
+            from imagecodecs import rcomp_decode
+
+            contestants["imagecodecs"] = lambda: rcomp_decode(stream, shape=pixels.size, dtype=pixels.dtype, nblock=32)
+        return contestants
+
+    return Row(f"tile-rice-{bytepix}", f"decode one RICE_1 tile of {bytepix} byte pixels", make, check_equal,
+               {"imagecodecs": 1})
+
+
+def dask_row():
+    """A whole image through dask with two threads of dask against one (S33)."""
+    def make(workspace):
+        path = workspace.packed("i2", "HCOMPRESS_1", ROW_TILES)
+        array = tc.to_dask(path, hdu=1)
+        return {
+            who.OURS: lambda: array.compute(scheduler="threads", num_workers=2),
+            who.OURS_ALONE: lambda: array.compute(scheduler="threads", num_workers=1),
+        }
+
+    return Row("dask", "two threads of dask against one, HCOMPRESS_1", make, check_equal, {who.OURS_ALONE: 1.7})
+
+
 def has_avx512():
     """Whether this processor has the AVX-512 instructions (asked of Linux; elsewhere no)."""
     cpuinfo = Path("/proc/cpuinfo")
@@ -259,6 +290,10 @@ ROWS = [
     direct_cutout_row(),
     zarr_row(),
     remote_row(),
+    tile_row(1),
+    tile_row(2),
+    tile_row(4),
+    dask_row(),
     thread_row("threads-rice", "two threads against one, RICE_1 int16", "i2", "RICE_1"),
     thread_row("threads-hcompress", "two threads against one, HCOMPRESS_1", "i2", "HCOMPRESS_1"),
     thread_row("threads-gzip2", "two threads against one, GZIP_2", "i2", "GZIP_2"),

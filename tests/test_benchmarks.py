@@ -69,8 +69,11 @@ def test_ratios_are_of_the_peer_over_ours():
 def test_the_program_writes_what_it_measured(tmp_path):
     target = tmp_path / "result.json"
     command = [sys.executable, "-m", "benchmarks", "--rows", "read-rice-i16-rows", "--size", "256", "--rounds", "1",
-               "--seconds", "0", "--json", str(target)]
+               "--seconds", "0", "--json", str(target), "--csv", str(tmp_path / "table.csv")]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert "read RICE_1 int16" in done.stdout
     (row,) = json.loads(target.read_text())["rows"]
     assert {"tilecomp", "astropy"} <= set(row["seconds"])
+    heading, first, *_ = (tmp_path / "table.csv").read_text().splitlines()
+    assert heading.startswith("work,who,median ms")
+    assert first.startswith('"read RICE_1 int16, row tiles",tilecomp,')

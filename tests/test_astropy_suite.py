@@ -27,6 +27,7 @@ def test_what_is_deselected_exists(node):
 
 
 @pytest.mark.skipif(find_spec("pytest_astropy") is None, reason="needs pytest-astropy, which astropy's own tests use")
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("package", ["astropy.io.fits.hdu.compressed", "astropy.io.fits.tests"])
 def test_astropys_own_tests_pass_under_enable(package, tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "enabled_plugin", "-p", "no:cacheprovider", "--pyargs", package]

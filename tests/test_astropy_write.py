@@ -426,6 +426,18 @@ def test_nothing_is_written_where_nothing_changed(tmp_path):
     assert path.stat().st_ino == inode
 
 
+def test_looking_at_a_header_with_two_names_changes_nothing(tmp_path):
+    path = tmp_path / "a.fits"
+    content = bytearray(original(name="SCI"))
+    at = content.index(b"COMMENT one")
+    content[at : at + 80] = b"EXTNAME = 'COMPRESSED_IMAGE'".ljust(80)
+    path.write_bytes(content)
+    with tc.open(path, mode="update") as hdus:
+        assert hdus[1].header["EXTNAME"] == "SCI" == hdus[1].name
+        assert hdus[1].header.count("EXTNAME") == 1
+    assert path.read_bytes() == content
+
+
 def test_a_broken_hdu_does_not_hinder_an_update_of_others(tmp_path):
     path = tmp_path / "a.fits"
     fits.HDUList([fits.PrimaryHDU(), *[fits.CompImageHDU(SKY.astype("i2"), name=name) for name in "ab"]]).writeto(path)

@@ -183,6 +183,16 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         if "data" in self.__dict__:
             self._take_scale_out()
 
+    def _bintable_to_image_header(self):
+        header = self._bintable.header
+        if "EXTNAME" not in header or header.count("EXTNAME") < 2:
+            return super()._bintable_to_image_header()
+        self._bintable.header = header.copy()  # astropy takes the needless names out of it
+        try:
+            return super()._bintable_to_image_header()
+        finally:
+            self._bintable.header = header
+
     # What can be told without it.
 
     @property

@@ -295,7 +295,8 @@ def with_header(table: fits.Header, image: fits.Header) -> fits.Header:
             message = f"Keyword {keyword!r} is reserved for use by the FITS Tiled Image Convention so will be ignored"
             warnings.warn(message, VerifyWarning, stacklevel=2)
     image = image.copy()
-    image.remove("CHECKSUM", ignore_missing=True)  # that of the header as it was; DATASUM still holds
+    if "CHECKSUM" in image and image["CHECKSUM"] == table.get("ZHECKSUM"):
+        del image["CHECKSUM"]  # that of the header as it was; DATASUM still holds
     image["BITPIX"] = table["ZBITPIX"]
     for keyword in ("BSCALE", "BZERO", "BLANK"):
         if keyword in table and keyword not in image:

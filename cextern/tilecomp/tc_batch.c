@@ -140,8 +140,8 @@ static bool entry_valid(const tc_axis *axis, size_t t)
                 return false;
         return true;
     }
-    const tc_box box = {1, {{(size_t)size, start, axis->step, (size_t)count, 0, NULL, NULL}}, NULL};
-    return tc_box_valid(&box) && out >= 0 && (uint64_t)out < axis->extent && (uint64_t)count <= axis->extent - (uint64_t)out;
+    const tc_box_axis inside = {(size_t)size, start, axis->step, (size_t)count, 0, NULL, NULL};
+    return tc_box_axis_valid(&inside) && out >= 0 && (uint64_t)out < axis->extent && (uint64_t)count <= axis->extent - (uint64_t)out;
 }
 
 tc_status tc_batch_check(const tc_batch *batch)

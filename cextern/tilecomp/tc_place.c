@@ -8,7 +8,7 @@
 
 /* ---- the box: which pixels, in runs ---- */
 
-static bool axis_valid(const tc_box_axis *axis)
+bool tc_box_axis_valid(const tc_box_axis *axis)
 {
     const int64_t size = (int64_t)axis->size;
 
@@ -30,7 +30,7 @@ bool tc_box_valid(const tc_box *box)
 {
     if (box->n_axes > TC_MAX_AXES) return false;
     for (size_t a = 0; a < box->n_axes; a++)
-        if (!axis_valid(&box->axis[a])) return false;
+        if (!tc_box_axis_valid(&box->axis[a])) return false;
     return true;
 }
 

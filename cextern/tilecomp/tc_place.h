@@ -39,6 +39,7 @@ typedef struct {
 } tc_box;
 
 /* Whether every pixel named lies inside the tile. */
+bool tc_box_axis_valid(const tc_box_axis *axis);
 bool tc_box_valid(const tc_box *box);
 
 /* 1 + the largest flat index of a pixel that the box needs; 0 for an empty box. */

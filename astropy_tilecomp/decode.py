@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -143,22 +144,22 @@ def decode_tiles(plan, source, *, threads: int | None = None, engine: str | None
         As `decode`.
     """
     selection, tile_shape = plan.selection, plan.params.tile_shape
-    slots = np.empty((selection.n_tiles, *tile_shape), dtype)
+    jobs = plan.tiles.jobs.tolist()
+    pixels = {job: np.empty(tile_shape, dtype) for job in jobs}
+    memory = [None] * selection.n_tiles
+    for job in jobs:
+        memory[job] = pixels[job].reshape(-1).view(np.uint8)
     axes = tuple(_whole_tiles(axis) for axis in selection.axes)
-    image = _image_settings(plan.params, slots.dtype, engine, scaled, 0)
-    n_pixels = prod(tile_shape)
-    batch = _Batch(plan, image, axes, slots[0] if len(slots) else np.empty(tile_shape, dtype), range(len(tile_shape)),
-                   job_stride=n_pixels * slots.itemsize, whole=True)
-    report = batch.decode(source, pool.thread_count(threads, n_pixels * len(plan.tiles.jobs)), on_error, max_nbytes)
+    image = _image_settings(plan.params, dtype, engine, scaled, 0)
+    model = np.empty(tile_shape, dtype)                         # never touched: all tiles are laid out like it
+    batch = _Batch(plan, image, axes, model, range(len(tile_shape)), tiles=memory, whole=True)
+    report = batch.decode(source, pool.thread_count(threads, prod(tile_shape) * len(jobs)), on_error, max_nbytes)
     bad = {tile.row for tile in report.bad}
-    sizes = [axis.size.tolist() for axis in selection.axes]
-    tiles = []
-    for job in plan.tiles.jobs.tolist():
-        if int(plan.table.row[job]) not in bad:
-            entry = np.unravel_index(job, selection.touched_shape)
-            box = tuple(slice(0, size[at]) for size, at in zip(sizes, entry))
-            tiles.append((job, slots[job][box].copy()))
-    return tiles, report
+    boxes = [[slice(0, size) for size in axis.size.tolist()] for axis in selection.axes]
+    return [
+        (job, pixels[job][box]) for job, box in enumerate(product(*boxes))
+        if job in pixels and int(plan.table.row[job]) not in bad
+    ], report
 
 
 def _whole_tiles(axis):
@@ -176,17 +177,17 @@ class _Batch:
     plan : ReadPlan
     image : dict
         What is the same for every tile, as `_kernels.TileBatch` takes it.
-    axes, out, out_axes, job_stride, whole
+    axes, out, out_axes, tiles, whole
         Of `_kernels.TileBatch`.
     """
 
-    def __init__(self, plan, image: dict, axes: Sequence, out: np.ndarray, out_axes: Sequence, *, job_stride: int = 0,
-                 whole: bool = False):
+    def __init__(self, plan, image: dict, axes: Sequence, out: np.ndarray, out_axes: Sequence, *,
+                 tiles: Sequence | None = None, whole: bool = False):
         if len(axes) > _kernels.MAX_AXES:
             raise UnsupportedError(f"an image of {len(axes)} axes: tiles of more than {_kernels.MAX_AXES} are not decoded")
         self.plan, self.image, self.out = plan, image, out
         self._place = (axes, out, out_axes)
-        self._how = {"job_stride": job_stride, "whole": whole}
+        self._how = {"tiles": tiles, "whole": whole}
         n_jobs = len(plan.table)
         self.status = np.zeros(n_jobs, np.int32)
         self.done, self.used = np.zeros(n_jobs, np.int64), np.zeros(n_jobs, np.int64)

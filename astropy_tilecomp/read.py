@@ -245,9 +245,8 @@ class TileReader:
         They do if all of them fit in, and some pixels of them are not selected: a tile that was handed out wholly is not
         asked for again.
         """
-        n_pixels = prod(int(axis.size.sum()) for axis in selection.axes)
-        fits = n_pixels * self.result_dtype.itemsize <= self._cache_bytes
-        return fits and n_pixels > prod(selection.shape)
+        fits = selection.n_tiles * self.params.tile_pixels * self.result_dtype.itemsize <= self._cache_bytes
+        return fits and prod(int(axis.size.sum()) for axis in selection.axes) > prod(selection.shape)
 
     def _count(self, more: ReadStats) -> None:
         """Add to the statistics."""
@@ -362,11 +361,17 @@ class _TileCache:
         with self._lock:
             for row, pixels in tiles.items():
                 pixels.flags.writeable = False
-                known = self._tiles.pop(row, None)
-                self._nbytes += pixels.nbytes - (known.nbytes if known is not None else 0)
+                if row in self._tiles:
+                    self._nbytes -= _memory_of(self._tiles.pop(row))
                 self._tiles[row] = pixels
+                self._nbytes += _memory_of(pixels)
             while self._nbytes > self._max_nbytes:
-                self._nbytes -= self._tiles.popitem(last=False)[1].nbytes
+                self._nbytes -= _memory_of(self._tiles.popitem(last=False)[1])
+
+
+def _memory_of(pixels: np.ndarray) -> int:
+    """Bytes that a tile keeps in memory: one at the edge of the image lies in the array of a whole one."""
+    return pixels.nbytes if pixels.base is None else pixels.base.nbytes
 
 
 def section(source, header: Mapping, index=..., *, out: np.ndarray | None = None, threads: int | None = None,

@@ -10,7 +10,7 @@ return (status, used, done): bytes read, and pixels written. Encoders return (st
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 cdef extern from "tc_status.h":
     ctypedef enum tc_status:
@@ -535,7 +535,7 @@ cdef extern from "tc_batch.h":
         size_t n_axes, n_jobs
         tc_axis axis[TC_MAX_AXES]
         uint8_t *out
-        ptrdiff_t job_stride
+        uint8_t **job_out
         bool_t whole
         const int64_t *row
         const int64_t *nbytes
@@ -593,8 +593,8 @@ cdef class TileBatch:
         Filled by `decode`.
     zscale, zzero : (n,) buffer of float64, optional
     zblank : (n,) buffer of int64, optional
-    job_stride : int
-        Bytes of `out` from one job to the next, where each has an array of its own.
+    tiles : sequence of (buffer of uint8 or None), optional
+        The memory of a whole tile for each job, laid out as `out`, which then only lends its shape.
     whole : bool
         Decode tiles to their end, whatever is needed of them.
 
@@ -616,7 +616,7 @@ cdef class TileBatch:
     def __cinit__(self, image, axes, out, out_axes, const int64_t[::1] row not None, const int64_t[::1] nbytes not None,
                   const uint8_t[::1] column not None, int32_t[::1] status not None, int64_t[::1] done not None,
                   int64_t[::1] used not None, const double[::1] zscale=None, const double[::1] zzero=None,
-                  const int64_t[::1] zblank=None, Py_ssize_t job_stride=0, bint whole=False):
+                  const int64_t[::1] zblank=None, tiles=None, bint whole=False):
         cdef Py_ssize_t n = row.shape[0]
         cdef int code
         self.has_out = False
@@ -630,7 +630,6 @@ cdef class TileBatch:
         self.batch.n_jobs = n
         self.batch.row = _int64s(row, n)
         self.batch.nbytes = _int64s(nbytes, n)
-        self.batch.job_stride = job_stride
         self.batch.whole = whole
         if n:
             self.batch.column = &column[0]
@@ -646,6 +645,8 @@ cdef class TileBatch:
         self.has_out = True
         self.batch.out = <uint8_t *>self.out.buf
         self._take_axes(axes, out_axes)
+        if tiles is not None:
+            self._take_tiles(tiles, n)
         code = tc_batch_check(&self.batch)
         if code:
             raise ValueError(f"the tables of a batch do not fit together (status {code})")
@@ -689,7 +690,25 @@ cdef class TileBatch:
                 into.extent, into.stride = self.out.shape[out_axis], self.out.strides[out_axis]
         return 0
 
+    cdef int _take_tiles(self, tiles, Py_ssize_t n) except -1:
+        cdef uint8_t[::1] memory
+        cdef Py_ssize_t job
+        if len(tiles) != n:
+            raise ValueError(f"memory for {len(tiles)} tiles, there are {n} jobs")
+        self.held.append(tiles)
+        self.batch.job_out = <uint8_t **>calloc(n or 1, sizeof(uint8_t *))
+        if self.batch.job_out == NULL:
+            raise MemoryError(f"{n} addresses of tiles")
+        for job, tile in enumerate(tiles):
+            if tile is not None:
+                memory = tile
+                if memory.shape[0] != self.out.len or memory.shape[0] == 0:
+                    raise ValueError(f"{memory.shape[0]} bytes for a tile of {self.out.len}")
+                self.batch.job_out[job] = &memory[0]
+        return 0
+
     def __dealloc__(self):
+        free(self.batch.job_out)
         if self.has_out:
             PyBuffer_Release(&self.out)
 

@@ -166,7 +166,7 @@ tc_status tc_batch_check(const tc_batch *batch)
 /* The tile of the job: its box from the tables, and how many pixels are to be decoded. */
 static void locate(const tc_batch *batch, size_t number, tc_job *job)
 {
-    uint8_t *out = batch->out + (ptrdiff_t)number * batch->job_stride;
+    uint8_t *out = batch->job_out ? batch->job_out[number] : batch->out;
 
     job->number = number;
     job->nx = job->n = 1;
@@ -536,8 +536,10 @@ tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int6
 
     *n_bad = 0;
     group.n = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (jobs[i] < 0 || (uint64_t)jobs[i] >= batch->n_jobs) return TC_BAD_PARAM;
+        if (batch->job_out && !batch->job_out[jobs[i]]) return TC_BAD_PARAM;
+    }
     if (!open_worker(batch, &sizes, &worker)) return TC_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         tc_job *const next = &group.jobs[group.n];

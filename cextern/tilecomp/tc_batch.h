@@ -62,7 +62,7 @@ typedef struct {
     size_t n_axes, n_jobs;
     tc_axis axis[TC_MAX_AXES];    /* slowest first; the product of their n_tiles is n_jobs */
     uint8_t *out;                 /* where place 0 of every axis is */
-    ptrdiff_t job_stride;         /* bytes from the output of one job to that of the next; 0: they share one array */
+    uint8_t **job_out;            /* NULL: all jobs share `out`; else where that of each job is, NULL for jobs never asked for */
     bool whole;                   /* decode tiles to the end, whatever is needed of them */
     /* for each job */
     const int64_t *row, *nbytes;

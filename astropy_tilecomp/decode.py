@@ -224,7 +224,7 @@ class _Batch:
                 scalars[name] = np.full(len(table), getattr(params, name)) if found is None else found
         if table.zblank is not None:
             scalars["zblank"] = table.zblank
-        elif params.zblank is not None:
+        elif params.zblank is not None and abs(params.zblank) < 2**63:
             scalars["zblank"] = np.full(len(table), params.zblank, np.int64)
         return _kernels.TileBatch(
             image, *self._place, table.row, table.nbytes if nbytes is None else nbytes,
@@ -234,6 +234,8 @@ class _Batch:
     def _apply_masks(self, source, threads: int) -> _Reading:
         """Make the pixels undefined that the null masks name, once the tiles are in place."""
         plan = self.plan
+        if self.out.dtype.kind != "f" and plan.params.blank is None:
+            raise UnsupportedError("NULL_PIXEL_MASK makes integers undefined, and the header has no BLANK for them")
         image = self.image | _mask_settings(plan.params, self.out.dtype)
         was_bad = self._bad_jobs()
         column = np.full(len(plan.table), COLUMN_NAMES.index("COMPRESSED_DATA"), np.uint8)

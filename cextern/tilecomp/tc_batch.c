@@ -11,6 +11,7 @@
 #include "tc_shuffle.h"
 
 #define ALIGNMENT 64
+#define SCRATCH_OF_A_PIXEL 16 /* bytes: what HCOMPRESS_1 and gzip of 8-byte pixels take; the others need less */
 
 /* One job while it is worked on. */
 typedef struct {
@@ -24,28 +25,33 @@ typedef struct {
     tc_conversion conversion; /* but for `from`, which the decoder tells */
 } tc_job;
 
+/* Memory that grows to what the tile at hand needs and is kept for the next. */
+typedef struct {
+    uint8_t *memory;
+    size_t nbytes;
+} tc_block;
+
 /* What one call works with. */
 typedef struct {
     const tc_batch *batch;
-    uint8_t *pixels;  /* decoded pixels that do not go straight to the output */
-    uint8_t *working; /* what a decoder asks for; the bytes of a gzip tile before they are put in order */
+    tc_block pixels;  /* decoded pixels that do not go straight to the output */
+    tc_block working; /* what a decoder asks for; the bytes of a gzip tile before they are put in order */
     tc_gzip_decoder *gzip;
 } tc_worker;
 
-/* ---- sizes ---- */
-
-typedef struct {
-    size_t pixels, working; /* bytes */
-    size_t streams;         /* tiles decoded side by side */
-} tc_scratch_sizes;
+/* ---- memory ---- */
 
 static size_t aligned_size(size_t nbytes) { return (nbytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Width of the integers that the codec of the image gives; gzip finds it in the stream. */
-static size_t codec_width(const tc_image *image)
+/* At least `nbytes`; what was in it is lost.  NULL: no memory. */
+static uint8_t *reserve(tc_block *block, size_t nbytes)
 {
-    if (image->algorithm == TC_RICE_1) return image->bytepix;
-    return image->algorithm == TC_PLIO_1 || image->algorithm == TC_HCOMPRESS_1 ? sizeof(int32_t) : sizeof(int64_t);
+    if (block->nbytes < nbytes) {
+        free(block->memory);
+        block->memory = aligned_alloc(ALIGNMENT, aligned_size(nbytes));
+        block->nbytes = block->memory ? nbytes : 0;
+    }
+    return block->memory;
 }
 
 static size_t largest(const int64_t *values, size_t n)
@@ -65,41 +71,19 @@ static size_t largest_tile(const tc_batch *batch)
     return n;
 }
 
-/* The most scratch that HCOMPRESS needs for a tile of at most `n` pixels, nx of them on the first axis longer than 1. */
-static size_t hcompress_scratch(const tc_batch *batch, size_t n)
+/* RICE_1 tiles that are decoded side by side: as many as have room. */
+static size_t group_size(const tc_batch *batch)
 {
-    size_t most = 0;
+    const size_t n = largest_tile(batch);
 
-    for (size_t a = 0; a < batch->n_axes; a++)
-        for (size_t t = 0; t < batch->axis[a].n_tiles; t++) {
-            const size_t nx = (size_t)batch->axis[a].size[t], need = tc_hcompress_scratch(nx, n / nx + 1);
-            if (need > most) most = need;
-        }
-    return most;
-}
-
-static tc_scratch_sizes scratch_sizes(const tc_batch *batch)
-{
-    const tc_image *const image = &batch->image;
-    const size_t n = largest_tile(batch), width = codec_width(image);
-    tc_scratch_sizes sizes = {aligned_size(n * sizeof(int64_t)), aligned_size(n * sizeof(int64_t)), 1};
-
-    if (image->algorithm == TC_RICE_1 && n * width > 0) {
-        const size_t fit = TC_BATCH_SCRATCH / aligned_size(n * width);
-        sizes.streams = fit < 1 ? 1 : fit > TC_RICE_STREAMS_AT_ONCE ? TC_RICE_STREAMS_AT_ONCE : fit;
-    }
-    if (sizes.pixels < sizes.streams * aligned_size(n * width)) sizes.pixels = sizes.streams * aligned_size(n * width);
-    if (image->algorithm == TC_HCOMPRESS_1) {
-        const size_t need = aligned_size(hcompress_scratch(batch, n));
-        if (sizes.working < need) sizes.working = need;
-    }
-    return sizes;
+    if (batch->image.algorithm != TC_RICE_1 || n == 0) return 1;
+    const size_t fit = TC_BATCH_SCRATCH / aligned_size(n * batch->image.bytepix);
+    return fit < 1 ? 1 : fit > TC_RICE_STREAMS_AT_ONCE ? TC_RICE_STREAMS_AT_ONCE : fit;
 }
 
 size_t tc_batch_scratch(const tc_batch *batch)
 {
-    const tc_scratch_sizes sizes = scratch_sizes(batch);
-    return sizes.pixels + sizes.working + ALIGNMENT;
+    return TC_BATCH_SCRATCH + SCRATCH_OF_A_PIXEL * largest_tile(batch);
 }
 
 /* ---- checks ---- */
@@ -222,16 +206,23 @@ static bool is_quantized(const tc_batch *batch, const tc_job *job)
     return batch->image.quantized && column_of(batch, job) == TC_COLUMN_COMPRESSED;
 }
 
-/* Where the decoder may write pixels of type `from`: the output itself where the whole tile lies there as the decoder
- * leaves it and any conversion keeps the width; else `scratch`. */
-static void *target(const tc_batch *batch, const tc_job *job, tc_type from, void *scratch)
+/* Whether the decoder may write pixels of type `from` to the output itself: the whole tile lies there as the decoder
+ * leaves it, and any conversion keeps the width. */
+static bool is_direct(const tc_batch *batch, const tc_job *job, tc_type from)
 {
     const size_t width = tc_type_size(from);
     const tc_image *const image = &batch->image;
 
-    if (image->is_mask || job->needed != job->n || width != tc_type_size(image->result)) return scratch;
-    if (width != tc_type_size(image->stored) || (uintptr_t)job->box.dst % width) return scratch;
-    return tc_box_is_dense(&job->box, width) ? job->box.dst : scratch;
+    return !image->is_mask && job->needed == job->n && width == tc_type_size(image->result) &&
+           width == tc_type_size(image->stored) && (uintptr_t)job->box.dst % width == 0 &&
+           tc_box_is_dense(&job->box, width);
+}
+
+/* Where the decoder shall write; NULL: no memory. */
+static void *target(tc_worker *worker, const tc_job *job, tc_type from)
+{
+    if (is_direct(worker->batch, job, from)) return job->box.dst;
+    return reserve(&worker->pixels, job->n * tc_type_size(from)); /* all, for not every decoder can stop */
 }
 
 /* Take decoded pixels of type `from` at `pixels` to the output. */
@@ -296,7 +287,7 @@ static tc_status decode_rice(tc_worker *worker, const tc_job *job, tc_decoded *g
     void *dst;
 
     got->from = integer_of_width(image->bytepix);
-    got->pixels = dst = target(worker->batch, job, got->from, worker->pixels);
+    if (!(got->pixels = dst = target(worker, job, got->from))) return TC_NO_MEMORY;
     if (by_cfitsio(worker)) {
         if (image->bytepix == 1) return tc_cfitsio_rice_decode_u8(src, len, block, dst, n, used, done);
         if (image->bytepix == 2) return tc_cfitsio_rice_decode_i16(src, len, block, dst, n, used, done);
@@ -317,7 +308,7 @@ static tc_status decode_plio(tc_worker *worker, const tc_job *job, tc_decoded *g
     void *dst;
 
     got->from = image->stored == TC_U8 || image->stored == TC_I16 ? image->stored : TC_I32;
-    got->pixels = dst = target(worker->batch, job, got->from, worker->pixels);
+    if (!(got->pixels = dst = target(worker, job, got->from))) return TC_NO_MEMORY;
     if (by_cfitsio(worker)) {
         if (got->from == TC_U8) return tc_cfitsio_plio_decode_u8(src, len, offset, dst, n, used, done);
         if (got->from == TC_I16) return tc_cfitsio_plio_decode_i16(src, len, offset, dst, n, used, done);
@@ -333,15 +324,17 @@ static tc_status decode_hcompress(tc_worker *worker, const tc_job *job, tc_decod
     const tc_image *const image = &worker->batch->image;
     const int bits = image->stored == TC_U8 ? 8 : image->stored == TC_I16 ? 16 : 32;
     const size_t nx = job->nx, ny = job->n / job->nx;
+    void *working;
 
     got->from = TC_I32;
-    got->pixels = target(worker->batch, job, TC_I32, worker->pixels);
+    if (!(got->pixels = target(worker, job, TC_I32))) return TC_NO_MEMORY;
+    if (!(working = reserve(&worker->working, tc_hcompress_scratch(nx, ny)))) return TC_NO_MEMORY;
     if (by_cfitsio(worker))
-        TC_TRY(tc_cfitsio_hcompress_decode_i32(job->src, job->src_len, nx, ny, bits, image->smooth, got->pixels,
-                                               worker->working, &got->used));
+        TC_TRY(tc_cfitsio_hcompress_decode_i32(job->src, job->src_len, nx, ny, bits, image->smooth, got->pixels, working,
+                                               &got->used));
     else
-        TC_TRY(tc_hcompress_decode_i32(job->src, job->src_len, nx, ny, bits, image->smooth, got->pixels,
-                                       worker->working, &got->used));
+        TC_TRY(tc_hcompress_decode_i32(job->src, job->src_len, nx, ny, bits, image->smooth, got->pixels, working,
+                                       &got->used));
     got->done = job->n;
     return TC_OK;
 }
@@ -364,12 +357,13 @@ static tc_status decode_gzip(tc_worker *worker, const tc_job *job, bool shuffled
     size_t width;
 
     if (!worker->gzip && !(worker->gzip = tc_gzip_decoder_new())) return TC_NO_MEMORY;
-    TC_TRY(tc_gzip_decode(worker->gzip, job->src, job->src_len, job->n, sizeof(int64_t), worker->working, &width,
-                          &got->used));
+    uint8_t *const bytes = reserve(&worker->working, job->n * sizeof(int64_t));
+    if (!bytes) return TC_NO_MEMORY;
+    TC_TRY(tc_gzip_decode(worker->gzip, job->src, job->src_len, job->n, sizeof(int64_t), bytes, &width, &got->used));
     TC_TRY(type_of_width(worker->batch, job, width, &got->from));
-    got->pixels = target(worker->batch, job, got->from, worker->pixels);
-    if (shuffled) tc_unshuffle(worker->working, job->n, width, got->pixels);
-    else tc_byteswap(worker->working, job->n, width, got->pixels);
+    if (!(got->pixels = target(worker, job, got->from))) return TC_NO_MEMORY;
+    if (shuffled) tc_unshuffle(bytes, job->n, width, got->pixels);
+    else tc_byteswap(bytes, job->n, width, got->pixels);
     got->done = job->n;
     return TC_OK;
 }
@@ -386,7 +380,7 @@ static tc_status decode_raw(tc_worker *worker, const tc_job *job, tc_decoded *go
     got->done = found < job->needed ? found : job->needed;
     got->used = got->done * width;
     if (found < job->needed) return TC_TRUNCATED;
-    got->pixels = target(worker->batch, job, got->from, worker->pixels);
+    if (!(got->pixels = target(worker, job, got->from))) return TC_NO_MEMORY;
     tc_byteswap(job->src, job->needed, width, got->pixels);
     return TC_OK;
 }
@@ -460,16 +454,18 @@ static void decode_group(tc_worker *worker, tc_group *group, size_t *n_bad)
     const tc_image *const image = &worker->batch->image;
     const tc_type from = integer_of_width(image->bytepix);
     const size_t slot = aligned_size(group->most * image->bytepix);
+    uint8_t *const scratch = reserve(&worker->pixels, group->n * slot);
     tc_rice_stream streams[TC_RICE_STREAMS_AT_ONCE];
 
     for (size_t i = 0; i < group->n; i++) {
         const tc_job *const job = &group->jobs[i];
-        void *const dst = target(worker->batch, job, from, worker->pixels + i * slot);
+        void *const dst = !scratch || is_direct(worker->batch, job, from) ? job->box.dst : scratch + i * slot;
         streams[i] = (tc_rice_stream){job->src, job->src_len, dst, group->most, 0, 0, TC_OK};
     }
-    tc_rice_decode_streams(streams, group->n, image->bytepix, image->blocksize);
+    if (scratch) tc_rice_decode_streams(streams, group->n, image->bytepix, image->blocksize);
     for (size_t i = 0; i < group->n; i++) {
         tc_job *const job = &group->jobs[i];
+        if (!scratch) streams[i].status = TC_NO_MEMORY;
         const tc_status status = streams[i].done >= job->needed ? TC_OK : streams[i].status;
         if (status == TC_OK) finalize(worker->batch, job, from, streams[i].dst);
         conclude(worker->batch, job, status, streams[i].done, streams[i].used, n_bad);
@@ -511,28 +507,19 @@ static bool open_job(const tc_batch *batch, size_t number, int64_t position, con
     return true;
 }
 
-static bool open_worker(const tc_batch *batch, const tc_scratch_sizes *sizes, tc_worker *worker)
-{
-    uint8_t *const memory = aligned_alloc(ALIGNMENT, sizes->pixels + sizes->working + ALIGNMENT);
-
-    *worker = (tc_worker){.batch = batch, .pixels = memory};
-    if (!memory) return false;
-    worker->working = memory + sizes->pixels;
-    return true;
-}
-
 static void close_worker(tc_worker *worker)
 {
     if (worker->gzip) tc_gzip_decoder_free(worker->gzip);
-    free(worker->pixels);
+    free(worker->pixels.memory);
+    free(worker->working.memory);
 }
 
 tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int64_t *position, size_t n,
                           const uint8_t *src, size_t src_len, size_t *n_bad)
 {
-    const tc_scratch_sizes sizes = scratch_sizes(batch);
+    const size_t side_by_side = group_size(batch);
+    tc_worker worker = {.batch = batch};
     tc_group group;
-    tc_worker worker;
 
     *n_bad = 0;
     group.n = 0;
@@ -540,7 +527,6 @@ tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int6
         if (jobs[i] < 0 || (uint64_t)jobs[i] >= batch->n_jobs) return TC_BAD_PARAM;
         if (batch->job_out && !batch->job_out[jobs[i]]) return TC_BAD_PARAM;
     }
-    if (!open_worker(batch, &sizes, &worker)) return TC_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         tc_job *const next = &group.jobs[group.n];
         if (!open_job(batch, (size_t)jobs[i], position[i], src, src_len, next, n_bad)) continue;
@@ -554,7 +540,7 @@ tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int6
             group.jobs[0] = waiting;
         }
         join_group(&group);
-        if (group.n == sizes.streams) decode_group(&worker, &group, n_bad);
+        if (group.n == side_by_side) decode_group(&worker, &group, n_bad);
     }
     if (group.n) decode_group(&worker, &group, n_bad);
     close_worker(&worker);

@@ -5,8 +5,8 @@
  * a few arrays, and no object each.
  *
  * A batch is only read while it decodes, apart from the entries of the jobs at hand in `status`, `done` and `used`: many threads
- * may work on disjoint jobs of one batch.  Scratch: at most 16 bytes a pixel of the largest tile or TC_BATCH_SCRATCH,
- * whichever is more, for each call. */
+ * may work on disjoint jobs of one batch.  Scratch of each call: what the decoders of its tiles ask for, at most 16 bytes a
+ * pixel of the largest tile (a little more where tiles are one pixel wide), or TC_BATCH_SCRATCH if that is more. */
 #ifndef TC_BATCH_H
 #define TC_BATCH_H
 
@@ -76,12 +76,12 @@ typedef struct {
 /* TC_OK, or TC_BAD_PARAM / TC_UNSUPPORTED / TC_OUT_OF_RANGE: what tc_batch_decode() relies on does not hold. */
 tc_status tc_batch_check(const tc_batch *batch);
 
-/* Scratch of one call of tc_batch_decode(), in bytes. */
+/* The most scratch that one call of tc_batch_decode() takes, in bytes. */
 size_t tc_batch_scratch(const tc_batch *batch);
 
 /* Decode the `n` jobs whose numbers are in `jobs`; the bytes of jobs[i] begin at src + position[i].  A job whose bytes
  * do not lie in [src, src + src_len) is TC_TRUNCATED.  `*n_bad`: jobs with a status other than TC_OK and TC_TRAILING.
- * Returned: TC_OK, whatever the status of single jobs, or TC_NO_MEMORY with nothing done. */
+ * Returned: TC_OK, whatever the status of single jobs, or TC_BAD_PARAM for a job that does not exist, with nothing done. */
 tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int64_t *position, size_t n,
                           const uint8_t *src, size_t src_len, size_t *n_bad);
 

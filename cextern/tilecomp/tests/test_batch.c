@@ -191,6 +191,32 @@ static void test_selection(void)
     }
 }
 
+/* Of each tile the first pixel alone, a tile a call: decoders that cannot stop early still have room for the whole tile. */
+static void test_first_pixels(void)
+{
+    for (size_t i = 0; i < N_ALGORITHMS; i++) {
+        tc_scene *const scene = new_scene(every_algorithm[i]);
+        size_t n_bad = 0;
+        for (size_t a = 0; a < 2; a++) {
+            const size_t n_tiles = scene->batch.axis[a].n_tiles;
+            for (size_t t = 0; t < n_tiles; t++) {
+                scene->count[a][t] = 1;
+                scene->out_at[a][t] = (int64_t)t;
+            }
+            scene->batch.axis[a].extent = n_tiles;
+            scene->batch.axis[a].stride = a ? 4 : 4 * N_ACROSS;
+        }
+        TC_CHECK_EQ(tc_batch_check(&scene->batch), TC_OK);
+        for (size_t job = 0; job < N_TILES; job++) {
+            TC_CHECK_EQ(tc_batch_decode(&scene->batch, &scene->jobs[job], &scene->position[job], 1, scene->streams,
+                                        sizeof scene->streams, &n_bad), TC_OK);
+            TC_CHECK_EQ(scene->status[job], TC_OK);
+            TC_CHECK_EQ(scene->out[job], scene->image[job / N_ACROSS * TILE_ROWS][job % N_ACROSS * TILE_COLUMNS]);
+        }
+        free(scene);
+    }
+}
+
 static void test_quantized_in_groups_equals_one_by_one(void)
 {
     tc_scene *const scene = new_scene(TC_RICE_1);
@@ -378,6 +404,7 @@ int main(void)
     TC_RUN(test_whole_image);
     TC_RUN(test_jobs_in_any_order_and_wider_output);
     TC_RUN(test_selection);
+    TC_RUN(test_first_pixels);
     TC_RUN(test_quantized_in_groups_equals_one_by_one);
     TC_RUN(test_bad_tiles_are_told_and_filled);
     TC_RUN(test_fallback_columns);

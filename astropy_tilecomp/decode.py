@@ -24,7 +24,7 @@ RUN_NBYTES = 1 << 20
 RUNS_PER_THREAD = 4
 """Runs that a thread takes at least, so that all are done at about the same time."""
 
-SIDE_BY_SIDE = 16
+SIDE_BY_SIDE = 32
 """RICE_1 tiles that are decoded at once; runs are cut at multiples of it."""
 
 

@@ -11,6 +11,7 @@
 #include "tc_shuffle.h"
 
 #define ALIGNMENT 64
+#define SLACK 16 /* a group decodes at most this part of a tile more than is needed of it */
 #define SCRATCH_OF_A_PIXEL 16 /* bytes: what HCOMPRESS_1 and gzip of 8-byte pixels take; the others need less */
 
 /* One job while it is worked on. */
@@ -436,7 +437,7 @@ static bool fits_group(const tc_group *group, const tc_job *job)
     const size_t least = job->needed < group->least ? job->needed : group->least;
     const size_t most = job->needed > group->most ? job->needed : group->most;
 
-    return group->n == 0 || (job->n == group->jobs[0].n && most - least <= job->n / TC_RICE_STREAMS_AT_ONCE);
+    return group->n == 0 || (job->n == group->jobs[0].n && most - least <= job->n / SLACK);
 }
 
 /* Take the job that stands behind the last one of the group. */

@@ -18,15 +18,12 @@ from queue import SimpleQueue
 from typing import Any
 
 from .errors import SourceError
-from .sources import ByteSource, FileSource, Range, _check_unchanged
+from .sources import IN_FLIGHT_NBYTES, ByteSource, FileSource, Range, _check_unchanged
 from .transports import Answer, Transport, has_secret, transport_for
 
 __all__ = ["RemoteSettings", "RemoteSource", "has_secret", "source_at_url", "source_in_store"]
 
 HEAD_NBYTES = 10 * 2880
-IN_FLIGHT_NBYTES = 64 << 20
-"""Bytes that were asked for and not taken yet by the reader, at most, unless a single range has more."""
-
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, SourceError)
 

@@ -34,6 +34,9 @@ __all__ = [
 
 Range = tuple[int, int]
 
+IN_FLIGHT_NBYTES = 64 << 20
+"""Bytes that were asked for and not taken yet by the reader, at most, unless a single range has more."""
+
 
 class ByteSource:
     """
@@ -112,7 +115,11 @@ class ByteSource:
         ValueError, SourceError
             As `read_ranges`.
         """
-        yield from enumerate(self.read_ranges(ranges))
+        start = 0
+        while start < len(ranges):
+            stop = _batch_end(ranges, start)
+            yield from enumerate(self.read_ranges(ranges[start:stop]), start)
+            start = stop
 
     def read(self, start: int, stop: int) -> memoryview:
         """Read one range, as `read_ranges` does."""
@@ -192,6 +199,16 @@ class ByteSource:
                 f"{self.name}: bytes {wanted[0]} to {wanted[1]}: got {view.nbytes} bytes instead of {wanted[1] - wanted[0]}"
             )
         return view
+
+
+def _batch_end(ranges: list[Range], start: int) -> int:
+    """The range after those, from `start` on, that are read together."""
+    nbytes = 0
+    for number in range(start, len(ranges)):
+        nbytes += ranges[number][1] - ranges[number][0]
+        if nbytes > IN_FLIGHT_NBYTES and number > start:
+            return number
+    return len(ranges)
 
 
 def _bytes_view(buffer) -> memoryview:

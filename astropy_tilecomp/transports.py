@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
@@ -108,6 +110,10 @@ class _FsspecFile(Transport):
         self._fs, self._path = fs, path
         self.name = public_url(fs.unstrip_protocol(path))
 
+    @property
+    def loop(self):
+        return getattr(self._fs, "loop", None) or super().loop  # the first raises RuntimeError in a forked child
+
     def __reduce__(self):
         protocol = _protocols(self._fs)[0]
         if protocol in ("memory", "abstract") or hasattr(self._fs, "fo") or has_secret(self._path):
@@ -143,7 +149,7 @@ class FsspecTransport(_FsspecFile):
     async def get(self, start, stop, version, timeout):
         if self._is_async:
             return Answer(await asyncio.wait_for(self._fs._cat_file(self._path, start=start, end=stop), timeout))
-        return Answer(await asyncio.to_thread(self._call, self._fs.cat_file, start=start, end=stop))
+        return Answer(await asyncio.to_thread(self._call, self._fs.cat_file, start=start, end=stop, cache_type="none"))
 
     async def first(self, nbytes, timeout):
         if self._is_async:
@@ -245,7 +251,7 @@ class S3Transport(_FsspecFile):
         return await asyncio.wait_for(self._get(start, stop, version), timeout)
 
     async def _get(self, start, stop, version):
-        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
 
         bucket, key, version_id = self._fs.split_path(self._path)
         options = {"VersionId": version_id} if version_id else {}
@@ -257,6 +263,8 @@ class S3Transport(_FsspecFile):
             )
             async with found["Body"] as body:
                 data = await body.read()
+        except NoCredentialsError as error:
+            raise PermissionError(f"{self.name}: {error}; of a public file, open it with {{'anon': True}}") from error
         except Exception as error:
             cause = error.__cause__ if isinstance(error.__cause__, ClientError) else error
             code = str(getattr(cause, "response", {}).get("Error", {}).get("Code"))
@@ -291,22 +299,35 @@ class ObstoreTransport(Transport):
         import obstore
 
         options: Any = {"range": (start, stop)} | ({"if_match": version} if version else {})
-        try:
+        with self._translated():
             found = await asyncio.wait_for(obstore.get_async(self._store, self._path, options=options), timeout)
             data = await asyncio.wait_for(found.bytes_async(), timeout)
-        except obstore.exceptions.PreconditionError:
-            raise _changed(self.name) from None
-        except obstore.exceptions.GenericError as error:
-            raise ConnectionError(str(error).partition("\n")[0]) from error
         return Answer(memoryview(data), int(found.meta["size"]), found.meta.get("e_tag"))
 
     async def first(self, nbytes, timeout):
         import obstore
 
-        meta = await asyncio.wait_for(obstore.head_async(self._store, self._path), timeout)
+        with self._translated():
+            meta = await asyncio.wait_for(obstore.head_async(self._store, self._path), timeout)
         size, version = int(meta["size"]), _version_of(meta)
         data = (await self.get(0, min(nbytes, size), meta.get("e_tag"), timeout)).data if size else b""
         return Answer(data, size, version)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Errors of obstore as those that `get` promises."""
+        from obstore import exceptions
+
+        try:
+            yield
+        except exceptions.PreconditionError:
+            raise _changed(self.name) from None
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            raise PermissionError(f"{self.name}: {_first_line(error)}") from error
+        except exceptions.GenericError as error:
+            raise ConnectionError(_first_line(error)) from error
+        except exceptions.BaseError as error:
+            raise SourceError(f"{self.name}: {_first_line(error)}") from error
 
     def __reduce__(self):
         config = getattr(self._store, "config", None) or {}
@@ -319,6 +340,10 @@ class ObstoreTransport(Transport):
 def _in_process(store) -> bool:
     """Whether a store lives in the memory of this process, or gets its credentials from an object of it."""
     return type(store).__name__ == "MemoryStore" or getattr(store, "credential_provider", None) is not None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _changed(name: str) -> SourceError:
@@ -345,6 +370,8 @@ def transport_for(store, path: str) -> Transport:
         return ObstoreTransport(store, path)
     if not hasattr(store, "cat_ranges"):
         raise TypeError(f"an fsspec file system or an obstore store expected, found {type(store).__name__}")
+    if type(store).__name__ == "DirFileSystem":  # a folder of another file system
+        return transport_for(store.fs, store._join(path))
     if type(store).__name__ == "HTTPFileSystem":
         return HttpTransport(store, path)
     if type(store).__name__ == "S3FileSystem":

@@ -205,6 +205,19 @@ def test_remote_files_are_read_at_once(paths):
         assert found[0].stats.n_tiles == 4
 
 
+def test_faults_of_servers_are_got_over(paths, monkeypatch):
+    needs.module("aiohttp")
+    monkeypatch.setattr("astropy_tilecomp.remote.FIRST_PAUSE", 0.01)
+    rng = np.random.default_rng(4)
+    kinds, is_faulty = rng.choice(["500", "cut", "short", "drop"], 2000), rng.random(2000) < 0.05
+    with range_server({f"{number}.fits": paths[number % 6].read_bytes() for number in range(300)}) as server:
+        server.fault = lambda number: kinds[number] if is_faulty[number] else None
+        found = tc.cutouts([f"{server.url}{number}.fits" for number in range(300)], np.s_[:30, 100:])
+    found.raise_errors()
+    for number, pixels in enumerate(found.arrays):
+        assert_array_equal(pixels, image_of(number % 6)[:30, 100:])
+
+
 @pytest.mark.timeout(120)
 def test_a_cluster_gives_what_one_process_gives(paths, tmp_path):
     needs.module("aiohttp")

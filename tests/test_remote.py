@@ -4,6 +4,7 @@ import asyncio
 import io
 import pickle
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -433,13 +434,58 @@ PLACES = {
     "file object": lambda url: fsspec.filesystem("http").open(url),
     "chained URL": lambda url: f"simplecache::{url}",
     "memory": lambda url: in_memory(url),
+    "file in a zip file": lambda url: in_zip(url),
+    "file system of a folder": lambda url: (fsspec.filesystem("dir", path="/remote", fs=memory_of(url)), "tiles.fits"),
+    "synchronous file system with blocks": lambda url: (Blocked(memory_of(url)), "/remote/tiles.fits"),
 }
 
 
-def in_memory(url):
+class Blocked(fsspec.AbstractFileSystem):
+    """A file system that knows to open files, as those of FTP or SMB do; what it reads is counted."""
+
+    protocol = "blocked"
+
+    def __init__(self, inner, **options):
+        super().__init__(**options)
+        self.inner, self.nbytes = inner, 0
+
+    def info(self, path, **options):
+        return self.inner.info(path)
+
+    def _open(self, path, mode="rb", **options):
+        return BlockedFile(self, path, mode, **options)
+
+
+class BlockedFile(fsspec.spec.AbstractBufferedFile):
+    def _fetch_range(self, start, end):
+        self.fs.nbytes += end - start
+        return self.fs.inner.cat_file(self.path, start, end)
+
+
+def in_zip(url):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("inner/tiles.fits", memory_of(url).cat_file("/remote/tiles.fits"))
+    memory_of(url).pipe_file("/remote/all.zip", buffer.getvalue())
+    return "zip://inner/tiles.fits::memory://remote/all.zip"
+
+
+def memory_of(url):
     fs = fsspec.filesystem("memory")
     fs.pipe_file("/remote/tiles.fits", fsspec.filesystem("http").cat_file(url))
+    return fs
+
+
+def in_memory(url):
+    memory_of(url)
     return "memory://remote/tiles.fits"
+
+
+def test_a_file_system_with_blocks_reads_no_more_than_it_is_asked_for(url):
+    fs = Blocked(memory_of(url))
+    with tc.open((fs, "/remote/tiles.fits")) as hdus:
+        hdus[1].section[:10, :10]
+    assert fs.nbytes < 60_000
 
 
 @pytest.mark.parametrize("place", PLACES)

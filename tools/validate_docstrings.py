@@ -26,7 +26,8 @@ def public_objects(package):
                 yield f"{module.__name__}.{name}"
             if inspect.isclass(value):
                 for method, member in vars(value).items():
-                    if inspect.isfunction(member) and not method.startswith("_"):
+                    documented_above = any(getattr(base, method, None) for base in value.__bases__)
+                    if inspect.isfunction(member) and not method.startswith("_") and not documented_above:
                         yield f"{module.__name__}.{name}.{method}"
 
 

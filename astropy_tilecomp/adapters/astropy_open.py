@@ -76,6 +76,7 @@ class TileReading:
         list.__setitem__(self, -1, hdu)
 
     def close(self, output_verify="exception", verbose=False, closed=True):
+        """Close the file, as astropy does, and the source that was made for it."""
         try:
             super().close(output_verify, verbose, closed)
         finally:

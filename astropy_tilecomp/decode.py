@@ -13,8 +13,8 @@ import numpy as np
 
 from . import threads as pool
 from .codecs import _kernels, engine as engines
-from .errors import CorruptTileError, UnsupportedError
-from .tiling.table import COLUMN_NAMES
+from .errors import CorruptTileError, TruncatedTileError, UnsupportedError
+from .tiling.table import COLUMN_NAMES, Fault
 
 __all__ = ["BadTile", "DecodeReport", "decode", "decode_tiles", "fill_item"]
 
@@ -271,8 +271,10 @@ class _Batch:
         tile = grid.tile(row)
         start = source.offset + offset
         facts = {"tile": tile, "row": row, "algorithm": plan.params.zcmptype}
-        if plan.table.fault[job]:
-            error = CorruptTileError(plan.table.reason(job), **facts)
+        fault = plan.table.fault[job]
+        if fault != Fault.NONE:
+            kind = TruncatedTileError if fault == Fault.OUTSIDE_FILE else CorruptTileError
+            error = kind(plan.table.reason(job), **facts)
         else:
             error = engines.error_of(
                 int(self.status[job]), done=int(self.done[job]), n_pixels=prod(grid.shape_of(tile)),

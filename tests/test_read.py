@@ -331,7 +331,7 @@ def test_bad_tiles_are_remembered_once(image, cache_bytes):
 
 def test_tiles_past_the_end_of_the_file(image):
     image.data = image.data[:-10]
-    with pytest.raises(CorruptTileError, match=r"tile \(3, 4\), row 19.*beyond the end of the file"):
+    with pytest.raises(TruncatedTileError, match=r"tile \(3, 4\), row 19.*beyond the end of the file"):
         reader_of(image).read()
     assert_array_equal(reader_of(image).read(np.s_[:30]), image.pixels[:30])
 

@@ -37,7 +37,7 @@ def test_entry_points():
     for codec in codecs.CODECS:
         assert points.pop(codec.codec_id) == f"astropy_tilecomp.adapters.numcodecs_codecs:{codec.__name__}"
         assert getattr(adapter, codec.__name__) is codec
-    assert set(points) == {"astropy_tilecomp.hdu"}
+    assert set(points) == {"astropy_tilecomp.hdu", "astropy_tilecomp.tiles", "astropy_tilecomp.frame"}
 
 
 @each_codec

@@ -77,13 +77,28 @@ def test_stack_of_tiles(codec):
             assert store._store_dict["c/0/0"].to_bytes() == streams
 
 
-def test_chunks_that_are_no_stack_of_tiles():
+@each_codec
+def test_box_of_tiles(codec):
+    """S25: tiles beside one another as well as below one another."""
+    image = pixels_for(codec, (24, 40))
+    store = zarr.storage.MemoryStore()
     array = zarr.create_array(
-        zarr.storage.MemoryStore(), shape=(12, 20), chunks=(12, 20), dtype="i2",
+        store, shape=image.shape, chunks=(12, 20), dtype=image.dtype, serializer=form_of(codec), compressors=None
+    )
+    array[...] = image
+    assert_array_equal(zarr.open_array(store)[...], image)
+    if not codec.algorithm.startswith("GZIP"):
+        tiles = [image[y : y + 6, x : x + 10] for y in (0, 6) for x in (20, 30)]
+        assert store._store_dict["c/0/1"].to_bytes() == b"".join(codec.encode(tile) for tile in tiles)
+
+
+def test_chunks_that_are_no_box_of_tiles():
+    array = zarr.create_array(
+        zarr.storage.MemoryStore(), shape=(12, 15), chunks=(12, 15), dtype="i2",
         serializer=form_of(Rice1(bytepix=2, tile_shape=SHAPE)), compressors=None,
     )  # fmt: skip
-    with pytest.raises(ValueError, match=r"a chunk of shape \(12, 20\) is no stack of tiles of shape \(6, 10\)"):
-        array[...] = np.ones((12, 20), "i2")
+    with pytest.raises(ValueError, match=r"a chunk of shape \(12, 15\) is no box of tiles of shape \(6, 10\)"):
+        array[...] = np.ones((12, 15), "i2")
 
 
 def test_edge_tile_is_an_error():

@@ -10,13 +10,30 @@ from __future__ import annotations
 
 from ..codecs import CODECS, PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Quantize, Rice1
 from .extras import extra
+from .tile_boxes import TileBox
+from .tile_frames import FramedTiles
 from .whole_hdu import WholeHDU
 
 with extra("zarr"):
     import numcodecs.abc
     import numcodecs.registry
 
-__all__ = ["PLIO1", "Gzip1", "Gzip2", "HCompress1", "NoCompress", "Quantize", "Rice1", "WholeHDU", "register"]
+__all__ = [
+    "PLIO1",
+    "FramedTiles",
+    "Gzip1",
+    "Gzip2",
+    "HCompress1",
+    "NoCompress",
+    "Quantize",
+    "Rice1",
+    "TileBox",
+    "WholeHDU",
+    "register",
+]
+
+OF_CHUNKS = (WholeHDU, TileBox, FramedTiles)
+"""Codecs of more than a tile."""
 
 
 def register() -> None:
@@ -25,9 +42,9 @@ def register() -> None:
 
     Ids are those of this package, ``astropy_tilecomp.rice1`` and so on; the ids of astropy's own codecs stay free.
     """
-    for codec in (*CODECS, WholeHDU):
+    for codec in (*CODECS, *OF_CHUNKS):
         numcodecs.registry.register_codec(codec)
 
 
-for _codec in (*CODECS, WholeHDU):
+for _codec in (*CODECS, *OF_CHUNKS):
     numcodecs.abc.Codec.register(_codec)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..codecs import PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Rice1, TileCodec
 from .extras import extra
+from .tile_boxes import decode_box, encode_box
 
 with extra("zarr"):
     from zarr.abc.codec import ArrayBytesCodec
@@ -44,9 +45,9 @@ class TileSerializer(ArrayBytesCodec):
 
     Notes
     -----
-    A chunk is one tile, or several of the codec's tile shape where that divides the shape of the chunk along one axis and
-    is the same along all later ones. zarr does not say where in the array a chunk lies, so tiles at the edge of an image,
-    which are smaller, are an error; the codec ``astropy_tilecomp.hdu`` reads those.
+    A chunk is one tile, or a box of whole tiles of the codec's shape, one stream after the other in C order of the box. zarr
+    does not say where in the array a chunk lies, so tiles at the edge of an image, which are smaller, are an error; the
+    codecs ``astropy_tilecomp.hdu`` and ``astropy_tilecomp.frame`` read those.
     """
 
     is_fixed_size = False
@@ -97,31 +98,19 @@ class TileSerializer(ArrayBytesCodec):
         return await asyncio.to_thread(self._encode_sync, chunk_array, chunk_spec)
 
     def _decode_sync(self, chunk_bytes, chunk_spec):
-        shape, dtype = chunk_spec.shape, _dtype_of(chunk_spec)
-        pixels = np.empty(shape, dtype)
-        tile_shape, n = self._tiles_of(shape)
-        if n == 1:
-            self.codec.decode(chunk_bytes.as_numpy_array(), pixels.reshape(tile_shape), tile_shape=tile_shape)
-        else:
-            self.codec.decode_many(chunk_bytes.as_numpy_array(), n, pixels.reshape(n, *tile_shape), tile_shape=tile_shape)
+        pixels = np.empty(chunk_spec.shape, _dtype_of(chunk_spec))
+        decode_box(self.codec, chunk_bytes.as_numpy_array(), pixels, self._tile_shape(chunk_spec.shape))
         return chunk_spec.prototype.nd_buffer.from_ndarray_like(pixels)
 
     def _encode_sync(self, chunk_array, chunk_spec):
-        tile_shape, n = self._tiles_of(chunk_spec.shape)
         pixels = chunk_array.as_ndarray_like().astype(self.codec.result_dtype, casting="safe", copy=False)
-        stream = b"".join(self.codec.encode(tile) for tile in pixels.reshape(n, *tile_shape))
+        stream = encode_box(self.codec, pixels, self._tile_shape(chunk_spec.shape))
         return chunk_spec.prototype.buffer.from_bytes(stream)
 
-    def _tiles_of(self, shape):
-        """Shape of the tiles in a chunk, and how many there are."""
+    def _tile_shape(self, chunk_shape):
+        """Shape of the tiles in a chunk: the chunk itself for a codec that does not say."""
         tile_shape = self.codec.tile_shape
-        if tile_shape is None or prod(tile_shape) == prod(shape):
-            return shape, 1
-        whole = tuple(1 for _ in range(len(shape) - len(tile_shape))) + tile_shape
-        split = next((axis for axis in range(len(shape)) if whole[axis] != 1), len(shape) - 1)
-        if whole[split + 1 :] != shape[split + 1 :] or shape[split] % whole[split]:
-            raise ValueError(f"a chunk of shape {shape} is no stack of tiles of shape {tile_shape}")
-        return tile_shape, prod(shape) // prod(tile_shape)
+        return tuple(chunk_shape) if tile_shape is None or prod(tile_shape) == prod(chunk_shape) else tile_shape
 
 
 def serializer_for(codec_class: type[TileCodec]) -> type[TileSerializer]:

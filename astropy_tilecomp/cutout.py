@@ -24,6 +24,7 @@ from .sources import as_source
 from .threads import N_WAITING, waiting_pool
 from .tiling.cards import format_card, keyword_of, parse_value
 from .tiling.header import table_to_image
+from .transports import has_secret, public_url
 from .write import write_image
 
 __all__ = ["Cutout", "Cutouts", "cutouts"]
@@ -33,7 +34,7 @@ MODES = ("trim", "partial", "strict")
 _STALE = frozenset(("BSCALE", "BZERO", "BLANK", "CHECKSUM", "DATASUM"))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cutout:
     """
     What became of one file.
@@ -63,6 +64,15 @@ class Cutout:
     path: str | None = None
     error: Exception | None = None
     stats: ReadStats = field(default_factory=ReadStats)
+
+    def __repr__(self):
+        what = f"{type(self.error).__name__}" if self.error else self.path or f"shape {np.shape(self.pixels)}"
+        return f"<Cutout of {self.name}: {what}>"
+
+    @property
+    def name(self) -> str:
+        """The file as it may be shown: a URL that may hold a credential is cut short."""
+        return public_url(self.file) if isinstance(self.file, str) and has_secret(self.file) else str(self.file)
 
     @property
     def header(self):
@@ -99,7 +109,7 @@ class Cutout:
             If the file exists, unless it may be replaced.
         """
         if self.pixels is None:
-            raise ValueError(f"{self.file}: there is no cutout to write") from self.error
+            raise ValueError(f"{self.name}: there is no cutout to write") from self.error
         if compress:
             write_image(path, self.pixels, self.cards, lossless=True, overwrite=overwrite)
             return
@@ -167,7 +177,7 @@ class Cutouts(Sequence):
         from astropy.table import Table
 
         columns: dict[str, list | np.ndarray] = {
-            "file": [str(each.file) for each in self],
+            "file": [each.name for each in self],
             "shape": [_as_text(each.pixels.shape) if each.pixels is not None else "" for each in self],
             "origin": [_as_text(each.origin) for each in self],
             "path": [each.path or "" for each in self],
@@ -271,7 +281,7 @@ class _Recipe:
     fill_value: object
     compress: bool
     overwrite: bool
-    storage_options: dict | None
+    storage_options: dict | None = field(repr=False)  # may hold credentials, and a scheduler may log its tasks
     remote: Mapping | None
     options: dict
 

@@ -8,6 +8,7 @@ headers there.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import random
 from collections import deque
@@ -24,6 +25,8 @@ from .transports import Answer, Transport, has_secret, transport_for
 __all__ = ["RemoteSettings", "RemoteSource", "has_secret", "source_at_url", "source_in_store"]
 
 HEAD_NBYTES = 10 * 2880
+_LOG = logging.getLogger("astropy_tilecomp")
+
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, SourceError)
 
@@ -252,6 +255,7 @@ class RemoteSource(ByteSource):
             except (OSError, EOFError) as error:  # a TimeoutError is an OSError
                 if not left:
                     raise SourceError(f"{self.name}: {what}: {self._reason(error)}, and so {self._tries()}") from error
+                _LOG.info("%s: %s: %s; trying again, up to %d times", self.name, what, self._reason(error), left)
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause, left = min(2 * pause, LONGEST_PAUSE), left - 1
 

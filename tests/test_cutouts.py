@@ -142,6 +142,15 @@ def test_a_table_of_results(paths, tmp_path):
     assert not any(table["error"][:-1])
 
 
+def test_no_credential_is_shown():
+    (found,) = tc.cutouts(["http://127.0.0.1:9/a.fits?token=hidden"], (5, 5), 3, remote={"retries": 0},
+                          storage_options={"headers": {"Authorization": "hidden"}})
+    shown = f"{found} {found.error} {tc.cutout.Cutouts([found]).table()}"
+    assert "127.0.0.1" in shown
+    assert "hidden" not in shown
+    assert "hidden" not in repr(tc.cutout._Recipe(None, None, "trim", None, True, False, {"key": "hidden"}, None, {}))
+
+
 def test_errors_are_collected(paths, tmp_path):
     corrupt = tmp_path / "corrupt.fits"
     content = bytearray(paths[0].read_bytes())

@@ -309,6 +309,14 @@ def test_a_thousand_cutouts_with_faults(server, url, image):
     assert len(server.requests) > 1030
 
 
+def test_repetitions_are_logged(server, url, image, caplog):
+    server.fault = faulty("503", {1})
+    with caplog.at_level("INFO", logger="astropy_tilecomp"):
+        assert_array_equal(tc.read_section(url, np.s_[2000, 7:9]), image[2000, 7:9])
+    assert "tiles.fits: bytes" in caplog.text
+    assert "HTTP status 503; trying again" in caplog.text
+
+
 # --- many readers of one file ----------------------------------------------------------------------------------------
 
 
@@ -493,6 +501,15 @@ def test_every_way_to_name_a_file(url, image, place):
     with tc.open(PLACES[place](url)) as hdus:
         assert_array_equal(hdus[1].section[NEEDED], image[NEEDED])
     assert_array_equal(tc.read_section(PLACES[place](url), np.s_[1000, ::100]), image[1000, ::100])
+
+
+def test_what_astropy_opened_is_read_by_requests_too(server, url, image):
+    with tc.enabled(), fits.open(url, use_fsspec=True, fsspec_kwargs={"block_size": 1 << 14}) as hdus:
+        section = hdus[1].section
+        assert section.shape == image.shape
+        server.forget()
+        assert_array_equal(section[NEEDED], image[NEEDED])
+    assert len(server.requests) <= 10
 
 
 def test_a_section_goes_to_another_process_by_its_url(server, url, image):

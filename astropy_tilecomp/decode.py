@@ -12,7 +12,8 @@ from math import prod
 import numpy as np
 
 from . import threads as pool
-from .codecs import _kernels, engine as engines
+from .codecs import _kernels
+from .codecs import engine as engines
 from .errors import CorruptTileError, TruncatedTileError, UnsupportedError
 from .tiling.table import COLUMN_NAMES, Fault
 

@@ -19,7 +19,7 @@ from .atomic import copy_range, replacing
 from .codecs.finalize import to_stored
 from .encode import encode_box
 from .errors import UnsupportedError
-from .files import FoundHDU, find_image, walk
+from .files import FoundHDU, find_image
 from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS
 from .read import TileReader
 from .sources import FileSource

@@ -23,6 +23,9 @@ N_DITHER_SEEDS = 10000
 
 BYTEPIX_VALUES = (1, 2, 4)
 DEFAULT_BYTEPIX = 4
+BYTEPIX_OF_RUSTFITS_FLOATS = (-4, -8)
+"""BITPIX / 8, which rustfits 0.1 writes for quantized floats; they are coded in 4 bytes as ever."""
+
 MAX_BLOCKSIZE = 2**16
 DEFAULT_BLOCKSIZE = 32
 MAX_TILE_PIXELS = 2**31 - 1

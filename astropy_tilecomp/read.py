@@ -132,7 +132,7 @@ class TileReader:
     @property
     def dtype(self) -> np.dtype:
         """Type of the stored pixels; where BZERO only shifts integers to another type, that type."""
-        return self._scaled and self.params.offset_dtype or self.params.dtype
+        return (self._scaled and self.params.offset_dtype) or self.params.dtype
 
     @property
     def result_dtype(self) -> np.dtype:

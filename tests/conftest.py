@@ -12,9 +12,8 @@ import os
 from pathlib import Path
 
 import hypothesis
-import pytest
-
 import needs
+import pytest
 
 REQUIRE_ALL = os.environ.get("ASTROPY_TILECOMP_REQUIRE") == "all"
 

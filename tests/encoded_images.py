@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
+from small_files import CompressedImage
 
 from astropy_tilecomp.codecs import codec_for
 from astropy_tilecomp.sources import BufferSource, ByteSource
 from astropy_tilecomp.tiling.params import CompressionParams
-from small_files import CompressedImage
 
 DTYPES = {8: "u1", 16: "i2", 32: "i4", 64: "i8", -32: "f4", -64: "f8"}
 INTEGER_ALGORITHMS = ("RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1", "NOCOMPRESS")

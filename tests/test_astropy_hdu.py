@@ -424,9 +424,8 @@ def test_eight_threads_read_200_sections_of_one_open_file(tmp_path, algorithm):
     path = write(tmp_path / "a.fits", image, compression_type=algorithm)
     rng = np.random.default_rng(5)
     boxes = [tuple(slice(*sorted(rng.integers(0, size + 1, 2).tolist())) for size in SHAPE) for _ in range(200)]
-    with tc.open(path, cache_bytes=5000) as hdus:
-        with ThreadPoolExecutor(8) as pool:
-            parts = list(pool.map(lambda box: hdus[1].section[box], boxes))
+    with tc.open(path, cache_bytes=5000) as hdus, ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(lambda box: hdus[1].section[box], boxes))
     for box, part in zip(boxes, parts):
         assert_array_equal(part, image[box])
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import astropy
 import pytest
-
 from enabled_plugin import deselected
 
 HERE = Path(__file__).parent

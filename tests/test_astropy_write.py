@@ -8,13 +8,13 @@ import textwrap
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
 
 SHAPE, TILE = (70, 90), (16, 20)
 SKY = np.random.default_rng(0).normal(500, 50, SHAPE)

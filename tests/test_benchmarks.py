@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 from astropy.io import fits
+from needs import REPOSITORY
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
 from benchmarks.fields import star_field
 from benchmarks.measure import compare, measure
 from benchmarks.rows import ROWS, Row, Workspace
-from needs import REPOSITORY
 
 SIZE = 1024
 

@@ -15,13 +15,13 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
 from astropy_tilecomp import codecs
 
 CASES = needs.SHARED / "cases"

@@ -1,5 +1,6 @@
 """The same cutout from many files: right pixels, right WCS, and every error told."""
 
+import needs
 import numpy as np
 import pytest
 from astropy import units
@@ -8,10 +9,9 @@ from astropy.io import fits
 from astropy.nddata import Cutout2D
 from astropy.wcs import WCS
 from numpy.testing import assert_allclose, assert_array_equal
+from servers import range_server
 
 import astropy_tilecomp as tc
-import needs
-from servers import range_server
 
 SHAPE = (120, 150)
 

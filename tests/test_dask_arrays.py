@@ -6,12 +6,12 @@ import subprocess
 import sys
 import textwrap
 
+import needs
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
 
 da = needs.module("dask.array")
 

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from encoded_images import RecordingSource, encode_image, encoded_images
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from strategies import array_indices, basic_indices, tile_grids
 
 from astropy_tilecomp.codecs import codec_for, finalize
 from astropy_tilecomp.decode import decode, decode_tiles
@@ -13,8 +15,6 @@ from astropy_tilecomp.tiling.grid import TileGrid
 from astropy_tilecomp.tiling.plan import plan
 from astropy_tilecomp.tiling.selection import select
 from astropy_tilecomp.tiling.table import COLUMN_NAMES, TableLayout, TileTable
-from encoded_images import RecordingSource, encode_image, encoded_images
-from strategies import array_indices, basic_indices, tile_grids
 
 
 def plan_of(image, index=..., **options):
@@ -171,7 +171,7 @@ def test_fill_value_of_integers_without_blank():
 def test_rows_without_data_are_bad_tiles():
     pixels = np.arange(40, dtype="i2").reshape(4, 10)
     image = cut(encode_image(pixels, (1, 10), "RICE_1"), 1, 0)
-    with pytest.raises(CorruptTileError, match="row 1.*no column holds data"):
+    with pytest.raises(CorruptTileError, match=r"row 1.*no column holds data"):
         decoded(image)
     got, report = decoded(image, on_error="fill")
     assert_array_equal(got[1], 0)

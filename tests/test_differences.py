@@ -163,9 +163,9 @@ def test_damage_says_where():
     with fits.open(io.BytesIO(content), disable_image_compression=True) as hdus:
         at = hdus[1]._data_offset
     content[at + 8 : at + 12] = (5).to_bytes(4, "big")
-    with tc.open(bytes(content)) as hdus:
-        with pytest.raises(CfitsioException, match=r"tile \(1, 0\), row 1, RICE_1 in COMPRESSED_DATA: .* file offset") as caught:
-            hdus[1].data
+    fault = r"tile \(1, 0\), row 1, RICE_1 in COMPRESSED_DATA: .* file offset"
+    with tc.open(bytes(content)) as hdus, pytest.raises(CfitsioException, match=fault) as caught:
+        hdus[1].data
     assert isinstance(caught.value, tc.TruncatedTileError)
 
 

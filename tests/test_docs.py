@@ -18,9 +18,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import REPOSITORY, SHIPPED
 
 import astropy_tilecomp
-from needs import REPOSITORY, SHIPPED
 
 PAGES = sorted([*(REPOSITORY / "docs").glob("*.rst"), REPOSITORY / "README.md", *REPOSITORY.glob("*.rst")])
 LANGUAGES = {"python", "console", "text", "c", "json", "rst", "toml", "cython", "ini", "yaml"}

@@ -3,13 +3,11 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
-
-import astropy_tilecomp as tc
-import needs
 from small_files import (
     PRIMARY,
     CompressedImage,
@@ -21,6 +19,8 @@ from small_files import (
     rice_cards,
     tile_boxes,
 )
+
+import astropy_tilecomp as tc
 
 DATA_ERRORS = (tc.CorruptTileError, tc.HeaderError, tc.UnsupportedError)
 
@@ -353,9 +353,8 @@ def test_parts_of_a_cube(tmp_path, index, loaded):
 @pytest.mark.parametrize("index", [7, (0, 11), 1.5, "a", (0, 0, 0, 0), (Ellipsis, Ellipsis)], ids=str)
 def test_indices_that_numpy_refuses(tmp_path, index):
     pixels = np.zeros((7, 11, 5), "i4")
-    with tc.open(gzipped(pixels, (3, 4, 2)).write(tmp_path / "cube.fits")) as hdul:
-        with pytest.raises(IndexError):
-            hdul[1].section[index]
+    with tc.open(gzipped(pixels, (3, 4, 2)).write(tmp_path / "cube.fits")) as hdul, pytest.raises(IndexError):
+        hdul[1].section[index]
 
 
 @pytest.mark.parametrize("memmap", [True, False])

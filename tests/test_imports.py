@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import REPOSITORY
 
 import astropy_tilecomp
-from needs import REPOSITORY
 
 PACKAGE = Path(astropy_tilecomp.__file__).parent
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name not in ("_version.py", "setup_package.py"))

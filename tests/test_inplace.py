@@ -5,13 +5,13 @@ import subprocess
 import sys
 import textwrap
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
 
 INDICES = [np.s_[5, 7], np.s_[10:50, 20:60], np.s_[::9, ::-11], np.s_[:, 33], np.s_[...], np.s_[[3, 40, 41]]]
 

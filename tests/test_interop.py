@@ -5,14 +5,14 @@ import subprocess
 import threading
 import warnings
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from test_write import ALGORITHMS, SHAPES, holds, sample
 
 import astropy_tilecomp as tc
-import needs
-from test_write import ALGORITHMS, SHAPES, holds, sample
 
 CFITSIO_TYPES = ("u1", "i2", "u2", "i4", "f4", "f8")
 FPACK_OPTIONS = {"RICE_1": ["-r"], "GZIP_1": ["-g1"], "GZIP_2": ["-g2"], "PLIO_1": ["-p"], "HCOMPRESS_1": ["-h"]}
@@ -78,7 +78,7 @@ def test_written_by_rustfits(algorithm, tmp_path):
              "HCOMPRESS_1": rustfits.Hcompress1}[algorithm]
     n_read = 0
     for number, (_, dtype, shape, tile, _) in enumerate(written([algorithm], CFITSIO_TYPES, [None])):
-        if dtype == "u2" and algorithm == "PLIO_1" or len(shape) > 2 and algorithm == "HCOMPRESS_1":
+        if (dtype == "u2" and algorithm == "PLIO_1") or (len(shape) > 2 and algorithm == "HCOMPRESS_1"):
             continue  # it codes raw unsigned values without the offset of cfitsio; its HCOMPRESS_1 has two axes
         path, image = tmp_path / f"{number}.fits", sample(dtype, shape)
         with rustfits.FITS(str(path), "w+") as file:
@@ -96,7 +96,7 @@ def test_written_by_astropy(algorithm, tmp_path):
     types = ("u1", "i2", "u2", "i4", "u4", "i8", "f4", "f8")
     n_read = 0
     for number, (_, dtype, shape, tile, method) in enumerate(written([algorithm], types, (-1, 1, 2))):
-        if dtype in ("u2", "u4") and algorithm == "PLIO_1" or algorithm == "NOCOMPRESS" and dtype == "i8":
+        if (dtype in ("u2", "u4") and algorithm == "PLIO_1") or (algorithm == "NOCOMPRESS" and dtype == "i8"):
             continue  # astropy refuses the first and cannot read the second
         path, image = tmp_path / f"{number}.fits", sample(dtype, shape)
         settings = {} if method is None else {"quantize_method": method, "dither_seed": 42}

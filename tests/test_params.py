@@ -73,6 +73,7 @@ def test_params_are_frozen_and_hashable():
     ({"ZNAME1": "NOISEBIT", "ZVAL1": 16, "ZNAME2": REMOVED}, {"blocksize": 32, "bytepix": 4}),
     ({"ZNAME1": "BYTEPIX", "ZVAL1": 1, "ZNAME2": "BLOCKSIZE", "ZVAL2": 16}, {"blocksize": 16, "bytepix": 1}),
     ({"ZNAME2": "NOISEBIT", "ZVAL2": 4.5}, {"blocksize": 32, "bytepix": 4}),
+    ({"ZVAL2": -4}, {"bytepix": 4}),  # as rustfits writes for quantized floats
     ({"ZCMPTYPE": "PLIO_1", "ZNAME1": "depth", "ZVAL1": "x"}, {"zcmptype": "PLIO_1"}),
     ({"ZCMPTYPE": "HCOMPRESS_1", "ZNAME1": "SCALE", "ZVAL1": 2.5, "ZNAME2": "SMOOTH", "ZVAL2": 1},
      {"hcomp_scale": 2.5, "smooth": True}),

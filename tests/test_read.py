@@ -8,9 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from encoded_images import RecordingSource, encode_image, encoded_images
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from small_files import CompressedImage
+from strategies import array_indices, basic_indices, tile_grids
+from test_decode import cut, step_by_step
 
 from astropy_tilecomp.codecs import codec_for
 from astropy_tilecomp.errors import (
@@ -24,10 +28,6 @@ from astropy_tilecomp.read import MAX_NBYTES_VARIABLE, TileReader, section
 from astropy_tilecomp.sources import BufferSource
 from astropy_tilecomp.tiling.grid import TileGrid
 from astropy_tilecomp.tiling.selection import select
-from encoded_images import RecordingSource, encode_image, encoded_images
-from small_files import CompressedImage
-from strategies import array_indices, basic_indices, tile_grids
-from test_decode import cut, step_by_step
 
 
 def integers(shape, dtype="i2", seed=1):
@@ -103,7 +103,7 @@ def test_scaling_is_that_of_the_steps(data):
     got = reader.read()
     assert_array_equal(got, expected)
     assert got.dtype == expected.dtype == reader.result_dtype
-    for row in range(2):
+    for _ in range(2):
         assert_array_equal(reader.read(np.s_[-1, ...]), expected[-1])
 
 

@@ -7,17 +7,17 @@ import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from servers import range_server
 
 import astropy_tilecomp as tc
-import needs
 from astropy_tilecomp import remote
 from astropy_tilecomp.remote import RemoteSettings
 from astropy_tilecomp.sources import as_source
-from servers import range_server
 
 fsspec = needs.module("fsspec")
 needs.module("aiohttp")

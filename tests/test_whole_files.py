@@ -4,13 +4,13 @@ import os
 import shutil
 import subprocess
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
 
 NOT_STANDARD = {"pdl_m51.fits", "blackbox-images_16bit-mono-M34.fit", "blackbox-images_8bit-mono-Convertjup_0_1_L_01.FIT"}
 
@@ -243,5 +243,5 @@ def test_a_url_needs_an_output(tmp_path):
     with pytest.raises(ValueError, match="output="):
         tc.pack(b"SIMPLE  =                    T")
     (tmp_path / "a.fits").write_bytes(b"")
-    with pytest.raises(ValueError, match="does not end in .fz"):
+    with pytest.raises(ValueError, match=r"does not end in \.fz"):
         tc.unpack(tmp_path / "a.fits")

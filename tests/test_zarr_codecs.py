@@ -4,21 +4,21 @@ import json
 import pickle
 import warnings
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from servers import range_server
+from test_real_files import FILES, REAL
 
 import astropy_tilecomp as tc
-import needs
 from astropy_tilecomp.files import find_image
 from astropy_tilecomp.sources import as_source
 from astropy_tilecomp.tiling.grid import TileGrid
 from astropy_tilecomp.tiling.params import CompressionParams
 from astropy_tilecomp.tiling.selection import select
 from astropy_tilecomp.tiling.table import TableLayout, TileTable
-from servers import range_server
-from test_real_files import FILES, REAL
 
 zarr = needs.module("zarr")
 fsspec = needs.module("fsspec")
@@ -216,7 +216,7 @@ def test_a_long_header_is_read_on(tmp_path):
 @pytest.mark.parametrize("kind", ["local", "memory"])
 def test_plain_stores(tmp_path, kind, panoptes):
     refs = tc.references(panoptes, hdu=1)["refs"]
-    url, start, nbytes = refs["c/0/0"]
+    _, start, nbytes = refs["c/0/0"]
     chunk = panoptes.read_bytes()[start:start + nbytes]
     if kind == "local":
         (tmp_path / "c" / "0").mkdir(parents=True)

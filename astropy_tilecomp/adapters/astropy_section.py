@@ -185,7 +185,7 @@ def _copy(part, out: np.ndarray | None) -> np.ndarray:
     """A copy of part of an array in memory, in `out` if that is given."""
     if out is None:
         return np.array(part)
-    if out.shape != np.shape(part) or out.dtype != part.dtype.newbyteorder("=") and out.dtype != part.dtype:
+    if out.shape != np.shape(part) or (out.dtype != part.dtype.newbyteorder("=") and out.dtype != part.dtype):
         raise ValueError(f"out has shape {out.shape} and type {out.dtype}, the section {np.shape(part)} and {part.dtype}")
     out[...] = part
     return out

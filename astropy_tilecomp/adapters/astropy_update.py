@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import weakref
 from collections.abc import Callable
@@ -100,7 +99,7 @@ class UpdatedHDUList(HDUList):
     def _reopen(self):
         """Look at the file that has the path now, through the same file object of astropy."""
         forget_source(self._file)
-        inner = io.open(self._file.name, "rb+")
+        inner = open(self._file.name, "rb+")
         self._file._file.close()
         self._file._file = inner
         self._file.size = os.fstat(inner.fileno()).st_size

@@ -267,7 +267,8 @@ def _read_settings(values: HeaderValues, zcmptype: str) -> dict:
     if "BLOCKSIZE" in at:
         settings["blocksize"] = values.integer(at["BLOCKSIZE"])
     if "BYTEPIX" in at:
-        settings["bytepix"] = values.integer(at["BYTEPIX"])
+        bytepix = values.integer(at["BYTEPIX"])
+        settings["bytepix"] = kw.DEFAULT_BYTEPIX if bytepix in kw.BYTEPIX_OF_RUSTFITS_FLOATS else bytepix
     if "SCALE" in at:
         settings["hcomp_scale"] = float(values.number(at["SCALE"]))
     if "SMOOTH" in at:

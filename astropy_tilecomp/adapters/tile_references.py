@@ -514,7 +514,7 @@ def _further(layout: TableLayout, data, columns: Iterable[str]) -> dict[str, np.
         if column is None or column.descriptor or column.repeat != 1 or column.code not in _CODES:
             raise HeaderError(f"the table has no column {name} of one number for each tile")
         place = {"names": [name], "formats": [_CODES[column.code]], "offsets": [column.offset], "itemsize": layout.naxis1}
-        values = np.frombuffer(data, np.dtype(place), layout.naxis2)[name]
+        values = np.frombuffer(data, np.dtype(place), layout.naxis2)[name]  # type: ignore[call-overload]
         found[name] = values.astype(values.dtype.newbyteorder("="))
     return found
 

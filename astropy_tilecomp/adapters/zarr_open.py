@@ -1,0 +1,88 @@
+"""Open references as a zarr array or group, whatever the place of the files they point to."""
+
+from __future__ import annotations
+
+from ..errors import HeaderError
+from .extras import extra
+
+__all__ = ["open_references", "resolve"]
+
+
+def open_references(references: dict, storage_options: dict | None = None, *, base: str | None = None):
+    """
+    Open references with zarr.
+
+    Parameters
+    ----------
+    references : dict
+        As `astropy_tilecomp.references`, `TileReferences.to_dict` or kerchunk make them.
+    storage_options : dict, optional
+        What fsspec needs to open the files that the references point to.
+    base : str, optional
+        What ``{{base}}`` in the references stands for, if not what they say themselves.
+
+    Returns
+    -------
+    zarr.Array or zarr.Group
+        Read-only.
+
+    Raises
+    ------
+    HeaderError
+        If the references point to files in more than one kind of place.
+    """
+    with extra("zarr"):
+        import zarr
+    with extra("remote"):
+        import fsspec
+
+    refs = {
+        key: content.decode() if isinstance(content, bytes) else content
+        for key, content in resolve(references, base).items()
+    }
+    protocols = {fsspec.core.split_protocol(content[0])[0] or "file" for content in refs.values() if isinstance(content, list)}
+    if len(protocols) > 1:
+        raise HeaderError(f"the references point to places of {len(protocols)} kinds, {sorted(protocols)}: expected one")
+    protocol = next(iter(protocols), "file")
+    options = dict(storage_options or {})
+    if fsspec.get_filesystem_class(protocol).async_impl:
+        options["asynchronous"] = True
+    fs = fsspec.filesystem(
+        "reference", fo={"version": 1, "refs": refs}, asynchronous=True, remote_protocol=protocol, remote_options=options
+    )
+    return zarr.open(zarr.storage.FsspecStore(fs, read_only=True), mode="r")
+
+
+def resolve(references: dict, base: str | None = None) -> dict:
+    """
+    Put what ``{{base}}`` stands for into references.
+
+    Parameters
+    ----------
+    references : dict
+        ``{"version": 1, "templates": {"base": ...}, "refs": {...}}``, or what is under "refs" alone.
+    base : str, optional
+        By default the one in "templates".
+
+    Returns
+    -------
+    dict
+        Key to text, or to a list of URL, offset and size; plain dictionaries and lists, whatever came in.
+
+    Raises
+    ------
+    HeaderError
+        If a reference is relative to a base that is not known.
+    """
+    if base is None:
+        base = (references.get("templates") or {}).get("base")
+    found = {}
+    for key, content in (references["refs"] if "refs" in references else references).items():
+        if isinstance(content, (str, bytes)):
+            found[key] = content
+            continue
+        url, *place = content
+        if "{{base}}" in url and base is None:
+            raise HeaderError(f"the reference {key} is relative to a base, which is not known: give base")
+        found[key] = [url.replace("{{base}}", base.rstrip("/")) if base is not None else url, *map(int, place)]
+    return found

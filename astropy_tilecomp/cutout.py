@@ -257,6 +257,8 @@ def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim
     >>> found[1].pixels.shape, found[1].origin
     ((4, 5), (18, 48))
     """
+    if isinstance(files, str | bytes | os.PathLike):
+        raise TypeError(f"a list of files expected, found one: {files!r}")
     files = list(files)
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")

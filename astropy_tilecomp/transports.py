@@ -203,7 +203,7 @@ class HttpTransport(_FsspecFile):
             first, nbytes = _content_range(self.name, answer.headers.get("Content-Range", ""))
             if first != start:
                 raise SourceError(f"{self.name}: asked for bytes from {start} on, the server sent those from {first} on")
-            return Answer(await answer.read(), nbytes, version)
+            return Answer(await _body(self.name, answer, stop - start), nbytes, version)
         if answer.status == 416:  # an empty file has no first byte
             return Answer(b"", _content_range(self.name, answer.headers.get("Content-Range", ""))[1], version)
         nbytes = answer.content_length
@@ -212,7 +212,18 @@ class HttpTransport(_FsspecFile):
                 f"{self.name}: asked for bytes {start} to {stop}, the server sent the whole file: it does not support range"
                 " requests; download the file, or read it through fsspec's 'filecache::'"
             )
-        return Answer((await answer.read())[start:stop], nbytes, version)
+        return Answer((await _body(self.name, answer, nbytes))[start:stop], nbytes, version)
+
+
+async def _body(name: str, answer, most: int) -> bytes:
+    """The bytes of an answer, which has no business to have more than `most`."""
+    parts, nbytes = [], 0
+    async for part in answer.content.iter_any():
+        parts.append(part)
+        nbytes += len(part)
+        if nbytes > most:
+            raise SourceError(f"{name}: asked for {most} bytes, the server sends more")
+    return b"".join(parts)
 
 
 def _check_status(name: str, status: int) -> None:

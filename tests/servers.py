@@ -38,7 +38,7 @@ class RangeServer:
     fault : callable, optional
         Takes the number of the GET request, from 0, and gives what to do wrong: None, "500" or another status, "cut" (the
         connection ends in the middle), "drop" (it ends before the answer), "short" (fewer bytes than asked for, told as
-        such), "elsewhere" (other bytes, told as such), "whole" (no ranges), "hang", or "changed" (another ETag).
+        such), "long" (more of them), "elsewhere" (other bytes, told as such), "whole" (no ranges), "hang", or "changed" (another ETag).
     requests : list of Request
         The GET requests so far.
     """
@@ -135,6 +135,8 @@ class Handler(BaseHTTPRequestHandler):
         if start >= len(body):
             self.begin(416, 0, (0, 0, len(body)))
             return
+        if fault == "long":
+            stop += min(1000, len(body) - stop)
         if fault == "elsewhere":
             start, stop = start - 1, stop - 1
         if fault == "whole":

@@ -185,7 +185,16 @@ def test_what_makes_no_sense_for_any_file_is_raised(paths, arguments, message):
         tc.cutouts(paths, *arguments)
 
 
+def test_a_place_on_the_sky_needs_coordinates(tmp_path):
+    tc.write_image(tmp_path / "plain.fits", image_of(0))
+    (found,) = tc.cutouts([tmp_path / "plain.fits"], SkyCoord(1, 2, unit="deg"), 10)
+    assert isinstance(found.error, tc.HeaderError)
+    assert "no celestial coordinates" in str(found.error)
+
+
 def test_options_that_make_no_sense_are_raised(paths):
+    with pytest.raises(TypeError, match="a list of files expected"):
+        tc.cutouts("sky.fits", (5, 5), 3)
     with pytest.raises(ValueError, match="mode is 'wrap'"):
         tc.cutouts(paths, (5, 5), 3, mode="wrap")
     with pytest.raises(ValueError, match="concurrency is 0"):

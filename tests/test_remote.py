@@ -242,6 +242,7 @@ def test_a_fault_that_passes_is_got_over(server, url, image, kind, when):
         ("changed", tc.SourceError, "changed since it was opened"),
         ("404", FileNotFoundError, r"tiles.fits: not found \(HTTP status 404\)"),
         ("403", PermissionError, r"tiles.fits: access denied \(HTTP status 403\)"),
+        ("long", tc.SourceError, r"asked for \d+ bytes, the server sends more"),
         ("elsewhere", tc.SourceError, r"asked for bytes from \d+ on, the server sent those from \d+ on"),
     ],
 )

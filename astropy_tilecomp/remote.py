@@ -59,7 +59,7 @@ class RemoteSettings:
     """
 
     gap: int = 64 << 10
-    max_range: int = 8 << 20
+    max_range: int = 4 << 20
     concurrency: int = 32
     table_cache: int = 64 << 10
     timeout: float = 30

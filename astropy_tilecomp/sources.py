@@ -34,7 +34,7 @@ __all__ = [
 
 Range = tuple[int, int]
 
-IN_FLIGHT_NBYTES = 64 << 20
+IN_FLIGHT_NBYTES = 32 << 20
 """Bytes that were asked for and not taken yet by the reader, at most, unless a single range has more."""
 
 

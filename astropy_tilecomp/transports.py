@@ -215,15 +215,15 @@ class HttpTransport(_FsspecFile):
         return Answer((await _body(self.name, answer, nbytes))[start:stop], nbytes, version)
 
 
-async def _body(name: str, answer, most: int) -> bytes:
+async def _body(name: str, answer, most: int) -> memoryview:
     """The bytes of an answer, which has no business to have more than `most`."""
-    parts, nbytes = [], 0
+    body, nbytes = memoryview(bytearray(most)), 0
     async for part in answer.content.iter_any():
-        parts.append(part)
-        nbytes += len(part)
-        if nbytes > most:
+        if nbytes + len(part) > most:
             raise SourceError(f"{name}: asked for {most} bytes, the server sends more")
-    return b"".join(parts)
+        body[nbytes:nbytes + len(part)] = part
+        nbytes += len(part)
+    return body[:nbytes]
 
 
 def _check_status(name: str, status: int) -> None:

@@ -155,7 +155,7 @@ def test_long_ranges_are_split_at_tiles(server, url, image):
     assert max(r.nbytes for r in server.requests) <= 300_000
     server.forget()
     assert_array_equal(tc.read_image(url), image)
-    assert len(server.requests) == 2
+    assert len(server.requests) == 3
 
 
 def test_a_tile_longer_than_a_request_comes_in_several(server, tmp_path, image):

@@ -183,14 +183,21 @@ def encoded_table(header: fits.Header, data, *, quantize_level: float, hcomp_sca
         params = replace(params, hcomp_scale=float(hcomp_scale))
     spool = TileSpool(params)
     settings = {"quantize_level": quantize_level, "threads": threads, "engine": engine}
+    for tiles in _all_tiles(data, params, original, changed, settings):
+        spool.add(tiles)
+    return _table_of(header, spool)
+
+
+def _all_tiles(data, params, original, changed, settings) -> Iterator[EncodedTiles]:
+    """The tiles of an image; of one that is not an array yet, such as dask's, some rows of tiles at a time are computed."""
+    if changed is None and isinstance(data, np.ndarray):
+        yield from encode(data, params, **settings)
+        return
     for first, slab in slabs(TileGrid(params.image_shape, params.tile_shape)):
         if changed is None:
-            tiles = encode(np.asarray(data[slab]), params, start=slab.start, **settings)
+            yield from encode(np.asarray(data[slab]), params, start=slab.start, **settings)
         else:
-            tiles = _mixed(original, changed, first, slab, data, params, settings)
-        for some in tiles:
-            spool.add(some)
-    return _table_of(header, spool)
+            yield from _mixed(original, changed, first, slab, data, params, settings)
 
 
 def _mixed(original, changed, first, slab, data, params, settings) -> Iterator[EncodedTiles]:

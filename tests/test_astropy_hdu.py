@@ -277,6 +277,22 @@ def test_plain_images_and_tables_beside_it_are_astropys(tmp_path):
             assert_array_equal(opened[2].data["a"], np.arange(5))
 
 
+def test_urls_as_astropy_takes_them(rice):
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe_file("/rice.fits", rice.read_bytes())
+    for options in ({}, {"use_fsspec": True}, {"use_fsspec": True, "fsspec_kwargs": {}}, {"storage_options": {}}):
+        with tc.open("memory://rice.fits", **options) as hdus:
+            assert_array_equal(hdus[1].section[5:20, 30:50], image_of("i2")[5:20, 30:50])
+
+
+def test_a_compressed_table_stays_as_it_is_with_a_warning(tmp_path):
+    table = fits.BinTableHDU.from_columns([fits.Column("COMPRESSED", "PB()", array=np.array([[1, 2], [3]], object))])
+    table.header["ZTABLE"] = True
+    table.writeto(tmp_path / "table.fits")
+    with tc.open(tmp_path / "table.fits") as hdus, pytest.warns(tc.TileCompWarning, match="HDU 1 is a compressed table"):
+        assert type(hdus[1]) is fits.BinTableHDU
+
+
 def test_disable_image_compression_gives_the_table(rice):
     with tc.open(rice, disable_image_compression=True) as hdus:
         assert type(hdus[1]) is fits.BinTableHDU

@@ -118,7 +118,7 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     threads, engine, on_error, fill_value, cache_bytes, max_nbytes
         How compressed images are read: see `CompImageHDU`.
     storage_options : dict, optional
-        What fsspec needs to open a URL.
+        What fsspec needs to open a URL; astropy's ``fsspec_kwargs`` is taken for it too.
     remote : RemoteSettings or mapping, optional
         How to read a remote file: settings that differ from those of the environment.
 
@@ -138,7 +138,10 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
         memmap = False  # a map would change the file before it is flushed
     lazy = fits.conf.lazy_load_hdus if lazy_load_hdus is None else bool(lazy_load_hdus)
     options = ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes)
-    source = _source_for(name, storage_options, remote) if mode in _READING_MODES else None
+    source = None
+    if mode in _READING_MODES:
+        source = _source_for(name, kwargs.pop("fsspec_kwargs", None) or storage_options, remote)
+        kwargs.pop("use_fsspec", None)
     try:
         hdus = _list_class(mode).fromfile(
             name if source is None else SourceFile(source), mode, memmap, save_backup, cache, lazy,

@@ -20,6 +20,7 @@ from ..read import DEFAULT_CACHE_BYTES, TileReader
 from ..sources import ByteSource
 from ..tiling.cards import CARD_SIZE, read_cards
 from ..tiling.params import CompressionParams
+from ..tiling.values import HeaderValues
 from .astropy_errors import with_cfitsio_words
 from .astropy_files import data_unit, open_table, rewritten, whole_file
 from .astropy_section import TileSection
@@ -238,7 +239,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     @property
     def _is_empty(self) -> bool:
         """Whether the HDU has no image at all, as astropy writes it for data=None."""
-        return self._table_header.get("ZNAXIS") == 0
+        return HeaderValues(self._table_header).integer("ZNAXIS", 1) == 0
 
     # Reading.
 

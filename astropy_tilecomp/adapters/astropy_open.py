@@ -8,10 +8,11 @@ import warnings
 
 from astropy.io import fits
 
-from ..errors import TileCompWarning
+from ..errors import HeaderError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource, SourceFile, as_source, is_packed
 from ..tiling.cards import read_cards
+from ..tiling.values import HeaderValues
 from .astropy_files import forget_source
 from .astropy_hdu import CompImageHDU, ReadOptions
 
@@ -52,21 +53,38 @@ class TileReading:
             wanted = self._open_kwargs.get("disable_image_compression", False)
             self._open_kwargs["disable_image_compression"] = True
             try:
-                found = super()._read_next_hdu()
+                found = super()._read_next_hdu() and self._size_of_last_is_possible()
+            except (TypeError, AttributeError, LookupError, ArithmeticError) as error:  # of sizes that are text, missing or beyond 64 bits
+                found = self._end_here(f"astropy raises {error!r}")
             finally:
                 self._open_kwargs["disable_image_compression"] = wanted
             if found and not wanted:
                 self._wrap_last()
         return found
 
+    def _size_of_last_is_possible(self) -> bool:
+        """Whether the HDU just read is followed by what astropy reads next; if not, it would read the same for ever."""
+        last = list.__getitem__(self, -1)
+        if last._data_offset is None or last._data_size >= 0:
+            return True
+        list.pop(self)
+        return self._end_here(f"its data unit would have {last._data_size} bytes")
+
+    def _end_here(self, reason: str) -> bool:
+        """End the list before an HDU behind which nothing can be found, as astropy does for other faults."""
+        self._read_all = True
+        message = f"HDU {list.__len__(self)} and all behind it are left out, for its header tells no size: {reason}"
+        warnings.warn(message, TileCompWarning, stacklevel=3)
+        return False
+
     def _wrap_last(self):
         """Replace the table just read by the image in it, if there is one."""
         table = list.__getitem__(self, -1)
         header = _header_of(table) if isinstance(table, fits.BinTableHDU) else {}
-        if header.get("ZTABLE") in (True, "T"):
+        if _is_true(header, "ZTABLE"):
             message = f"HDU {list.__len__(self) - 1} is a compressed table, which is not decompressed: its rows are those of the file"
             warnings.warn(message, TileCompWarning, stacklevel=2)
-        if header.get("ZIMAGE") not in (True, "T"):
+        if not _is_true(header, "ZIMAGE"):
             return
         keywords = {name: self._open_kwargs[name] for name in _HDU_KEYWORDS if name in self._open_kwargs}
         hdu = CompImageHDU(bintable=table, **keywords, **vars(self._read_options))
@@ -90,6 +108,14 @@ def _header_of(table):
     """Keyword to value of a table, from its header bytes if astropy has not parsed them yet."""
     text = table.__dict__.get("_header_str")
     return table.header if text is None else read_cards(text.encode("latin-1"))
+
+
+def _is_true(header, keyword) -> bool:
+    """Whether a logical keyword is T, in a card that can be read."""
+    try:
+        return HeaderValues(header).flag(keyword)
+    except HeaderError:
+        return False
 
 
 class HDUList(TileReading, fits.HDUList):

@@ -410,7 +410,7 @@ def _is_default_extname(card: str) -> bool:
 def _blank_card(found: dict[str, str], cards: Sequence[str]) -> list[str]:
     """BLANK of an integer image whose header has only ZBLANK."""
     bitpix = _value(found["ZBITPIX"])
-    if not isinstance(bitpix, int) or bitpix < 0 or "BLANK" in found:
+    if bitpix not in (8, 16, 32, 64) or "BLANK" in found:
         return []
     if "ZBLANK" in found:
         return ["BLANK".ljust(8) + found["ZBLANK"][8:]]

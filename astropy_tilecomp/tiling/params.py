@@ -85,7 +85,7 @@ class CompressionParams:
 
     def __post_init__(self):
         require(self.zcmptype in kw.ALGORITHMS, "ZCMPTYPE", self.zcmptype, "one of " + ", ".join(kw.ALGORITHMS))
-        require(self.zbitpix in kw.DTYPE_OF_BITPIX, "ZBITPIX", self.zbitpix, "8, 16, 32, 64, -32 or -64")
+        _require_bitpix(self.zbitpix)
         require(1 <= self.blocksize <= kw.MAX_BLOCKSIZE, "BLOCKSIZE", self.blocksize, f"1 to {kw.MAX_BLOCKSIZE}")
         if self.bytepix == 8:
             raise UnsupportedError("BYTEPIX is 8: RICE_1 is defined for 1, 2 and 4 bytes per pixel")
@@ -155,6 +155,7 @@ class CompressionParams:
         require(values.flag("ZIMAGE"), "ZIMAGE", header.get("ZIMAGE"), "T")
         zcmptype = values.algorithm("ZCMPTYPE")
         zbitpix = values.integer("ZBITPIX")
+        _require_bitpix(zbitpix)
         image_shape, tile_shape = _read_shapes(values)
         columns = _read_columns(values)
         params = cls(
@@ -231,6 +232,11 @@ class CompressionParams:
     def plio_offset(self) -> bool:
         """Whether 32768 has to be subtracted from what PLIO_1 gives: cfitsio codes unsigned 16-bit values themselves."""
         return self.zcmptype == "PLIO_1" and self.zbitpix == 16 and self.bzero == 32768
+
+
+def _require_bitpix(zbitpix) -> None:
+    """Refuse a ZBITPIX that is none, before anything is computed from it."""
+    require(zbitpix in kw.DTYPE_OF_BITPIX, "ZBITPIX", zbitpix, "8, 16, 32, 64, -32 or -64")
 
 
 def _read_shapes(values: HeaderValues) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -48,7 +48,14 @@ class HeaderValues:
     """
 
     def __init__(self, header: Mapping):
-        self._get = header.get
+        self._header = header
+
+    def _get(self, keyword: str):
+        """Value of a keyword, None where it is missing."""
+        try:
+            return self._header.get(keyword)
+        except Exception as error:  # an astropy Header reads a card when it is asked for, and raises what it likes
+            raise HeaderError(f"the card of {keyword} cannot be read: {error}") from error
 
     def has(self, keyword: str) -> bool:
         """

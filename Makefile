@@ -1,7 +1,7 @@
 # Every target does its own set-up: it needs Python >= 3.11, gcc, make and git, and apt for the rest (tools/setup.sh).
 PYTHON_IN_VENV = .venv/bin/python
 C_TESTS = cextern/tilecomp/tests
-SECONDS_PER_FUZZER ?= 6
+SECONDS_PER_FUZZER ?= 8
 ROWS ?=
 
 .PHONY: demo test test-c test-python test-paths test-newest bench bench-memory bench-kernels fuzz sanitize docs lint dist clean
@@ -46,8 +46,10 @@ bench-kernels:
 	tools/setup.sh demo
 	$(MAKE) -C benchmarks/kernels run
 
+# Whole files first, which takes some minutes, then ten million inputs for each decoder, which takes an hour or two.
 fuzz:
 	tools/setup.sh test
+	$(PYTHON_IN_VENV) tests/fuzz_files.py --files 20000
 	$(MAKE) -C $(C_TESTS) fuzz RUNS=10000000
 
 sanitize:

@@ -144,7 +144,8 @@ def decode_tiles(plan, source, *, threads: int | None = None, engine: str | None
     CorruptTileError, TruncatedTileError, UnsupportedError
         As `decode`.
     """
-    selection, tile_shape = plan.selection, plan.params.tile_shape
+    selection = plan.selection
+    tile_shape = tuple(int(axis.size.max(initial=1)) for axis in selection.axes)    # all may be edge tiles
     jobs = plan.tiles.jobs.tolist()
     pixels = {job: np.empty(tile_shape, dtype) for job in jobs}
     memory = [None] * selection.n_tiles

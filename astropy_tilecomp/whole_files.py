@@ -14,7 +14,7 @@ import numpy as np
 from . import errors
 from .atomic import replacing
 from .encode import NotEncodableError, encode
-from .errors import CorruptTileError, HeaderError, UnsupportedError
+from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError
 from .files import FoundHDU, walk
 from .keywords import DTYPE_OF_BITPIX
 from .read import TileReader
@@ -268,9 +268,11 @@ def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, chec
 
 
 def _copy_hdu(source, found: FoundHDU, file: BinaryIO) -> int:
-    """Copy an HDU with its padding; what of that the file lacks is filled in."""
+    """Copy an HDU with its padding; what of that the file lacks is filled in, but no data."""
     start = file.tell()
     stop = min(found.end, source.nbytes)
+    if stop < found.data_end:
+        raise TruncatedTileError(f"{source.name}: HDU {found.number} ends at byte {found.data_end}, the file at {stop}")
     for at in range(found.header_offset, stop, SLAB_NBYTES):
         file.write(source.read(at, min(at + SLAB_NBYTES, stop)))
     file.write(bytes(found.end - stop))

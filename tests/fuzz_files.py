@@ -13,7 +13,9 @@ import argparse
 import faulthandler
 import random
 import resource
+import shutil
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -29,7 +31,8 @@ from small_files import BLOCK, PRIMARY, CompressedImage, dither, gzip_1, header_
 MAX_SECONDS = 1.0          # of processor time, for one way to read one file
 HANG_SECONDS = 60          # of the clock: the process is stopped and tells where it was
 MAX_NBYTES = 16 << 20
-MAX_GROWTH = 256 << 20     # of the resident memory, over all files
+MAX_GROWTH = 256 << 20     # of the resident memory, over all files but the first
+WARM = 50                  # files after which modules are loaded and pools made
 
 NAMED = (tc.TileCompError, ValueError, IndexError, OSError, NotImplementedError)
 """What reading may raise. ValueError and OSError besides ours: astropy's, for what is no FITS file at all."""
@@ -286,32 +289,42 @@ def read_mutant(number, seed, originals, path):
 
 
 def main(arguments=None):
+    """Run as a program; whether anything failed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--files", type=int, default=10**9)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--work", type=Path, default=Path("."))
+    parser.add_argument("--files", type=int, default=10**9, help="stop after so many mutants")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--only", type=int, help="the number of one mutant")
+    parser.add_argument("--save", type=Path, help="where to keep the last mutant")
     options = parser.parse_args(arguments)
     faulthandler.enable()
     warnings.simplefilter("ignore")
     originals = seeds(Path(__file__).with_name("data"))
-    path = options.work / "mutant.fits"
     numbers = range(options.files) if options.only is None else [options.only]
-    n_read, n_failed, before, began = 0, 0, None, time.monotonic()
-    for number in numbers:
-        if time.monotonic() - began > options.seconds:
-            break
-        failures = read_mutant(number, options.seed, originals, path)
-        n_read, n_failed = n_read + 1, n_failed + bool(failures)
-        print(*failures, sep="\n", end="", flush=True)
-        if n_read == 50:
-            before = peak_nbytes()
-        elif before is not None and peak_nbytes() - before > MAX_GROWTH:
-            print(f"mutant {number} of seed {options.seed}: the process takes {peak_nbytes() >> 20} MiB")
-            n_failed, before = n_failed + 1, peak_nbytes()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mutant.fits"
+        n_read, n_failed = read_mutants(numbers, options.seed, originals, path, options.seconds)
+        if options.save:
+            shutil.copy(path, options.save)
     print(f"{n_read} files, {len(WAYS)} ways each, {n_failed} failures")
     return bool(n_failed)
+
+
+def read_mutants(numbers, seed, originals, path, seconds):
+    """Read many mutants, for so long at most; how many, and how many failed."""
+    n_read, n_failed, before, began = 0, 0, None, time.monotonic()
+    for number in numbers:
+        if time.monotonic() - began > seconds:
+            break
+        failures = read_mutant(number, seed, originals, path)
+        n_read, n_failed = n_read + 1, n_failed + bool(failures)
+        print(*failures, sep="\n", end="", flush=True)
+        if n_read == WARM:
+            before = peak_nbytes()
+        elif before is not None and peak_nbytes() - before > MAX_GROWTH:
+            print(f"mutant {number} of seed {seed}: the process takes {peak_nbytes() >> 20} MiB")
+            n_failed, before = n_failed + 1, peak_nbytes()
+    return n_read, n_failed
 
 
 if __name__ == "__main__":

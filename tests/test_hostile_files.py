@@ -1,0 +1,135 @@
+"""Files made to do harm, each a case that once hung, ran out of memory or raised what nobody expects."""
+
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from astropy.io import fits
+from numpy.testing import assert_array_equal
+
+import astropy_tilecomp as tc
+from small_files import PRIMARY, CompressedImage, gzip_1, gzipped, rice_1, rice_cards
+
+PIXELS = np.arange(48, dtype="i2").reshape(6, 8)
+
+
+def changed(keyword, value):
+    """The bytes of a compressed HDU in which one card has another value."""
+    data = bytearray(gzipped(PIXELS, (3, 4)).hdu_bytes())
+    at = data.index(f"{keyword:<8}= ".encode())
+    data[at + 10:at + 80] = f"{value:>20}".ljust(70).encode()
+    return bytes(data)
+
+
+NO_SIZE = [("GCOUNT", "-30"), ("PCOUNT", "-6000"), ("PCOUNT", "'text'"), ("NAXIS1", "'text'"), ("BITPIX", "'text'"),
+           ("GCOUNT", "1.5"), ("NAXIS2", str(2**70))]
+
+
+@pytest.mark.parametrize(("keyword", "value"), NO_SIZE)
+@pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
+def test_a_header_that_tells_no_size_ends_the_list(tmp_path, keyword, value):
+    """Astropy alone reads the same HDU for ever where the size is negative, and raises TypeError or KeyError elsewhere."""
+    path = tmp_path / "size.fits"
+    good = gzipped(PIXELS, (3, 4)).hdu_bytes()
+    path.write_bytes(PRIMARY + good + changed(keyword, value) + good)
+    with tc.open(path) as hdul:
+        assert_array_equal(hdul[1].data, PIXELS)
+        if keyword != "NAXIS2":
+            with pytest.warns(tc.TileCompWarning, match="HDU 2 and all behind it are left out"):
+                assert len(hdul) == 2
+        assert len(hdul) <= 3
+    with tc.enabled(), fits.HDUList.fromstring(path.read_bytes()) as hdul:
+        assert_array_equal(hdul[1].data, PIXELS)
+    assert_array_equal(tc.read_image(path), PIXELS)
+    with pytest.raises(tc.TileCompError):
+        tc.read_image(path, hdu=3)
+
+
+@pytest.mark.parametrize("keyword", ["ZNAXIS", "ZTILE1", "ZBITPIX", "TFORM1", "ZCMPTYPE", "ZIMAGE"])
+@pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
+def test_a_card_that_does_not_parse(tmp_path, keyword):
+    """Whether astropy has read the header before or not: a named error, or no image where ZIMAGE is the card."""
+    path = tmp_path / "card.fits"
+    path.write_bytes(PRIMARY + changed(keyword, "(1, 2) = \x00 'x"))
+    for parsed_before in (False, True):
+        with tc.open(path) as hdul:
+            hdu = hdul[1]
+            if keyword == "ZIMAGE":
+                assert not isinstance(hdu, tc.CompImageHDU)
+                continue
+            if parsed_before:
+                hdu._bintable.header  # noqa: B018  (from here on the header is astropy's)
+            for read in (lambda hdu=hdu: hdu.data, lambda hdu=hdu: hdu.section[0], lambda hdu=hdu: hdu.shape):
+                with pytest.raises(tc.TileCompError):
+                    read()
+    with pytest.raises(tc.TileCompError):
+        tc.read_image(path)
+
+
+@pytest.mark.parametrize("zbitpix", [2**62, -(2**62), 2**70, 0, 64000])
+def test_numbers_that_are_computed_with_are_checked_first(tmp_path, zbitpix):
+    """The default of BLANK is -2**(ZBITPIX - 1): an integer of half a million terabytes."""
+    image = gzipped(PIXELS, (3, 4), bitpix=zbitpix or 16).add_column("ZBLANK", np.zeros(4), "1J", ">i4")
+    image.bitpix = zbitpix
+    path = image.write(tmp_path / "zbitpix.fits")
+    with pytest.raises(tc.HeaderError, match="ZBITPIX"):
+        tc.read_image(path)
+    with tc.open(path) as hdul, pytest.raises(tc.HeaderError, match="ZBITPIX"):
+        hdul[1].data
+    with pytest.raises(tc.HeaderError):
+        tc.unpack(path, tmp_path / "unpacked.fits")
+
+
+def test_a_cut_hdu_is_not_copied(tmp_path):
+    """A table that the header says to have a terabyte: no copy of it is made up."""
+    path, target = tmp_path / "cut.fits", tmp_path / "copy.fits"
+    table = gzipped(PIXELS, (3, 4))
+    table.heap_nbytes = 2**40
+    path.write_bytes(PRIMARY + table.hdu_bytes(leave_out=["ZIMAGE"]))
+    with pytest.raises(tc.TruncatedTileError, match="HDU 1 ends at byte"):
+        tc.unpack(path, target)
+    assert not target.exists()
+
+
+def test_a_small_edge_tile_takes_no_memory_of_a_whole_one(tmp_path):
+    """Two tiles, the first of a thousand million pixels, the second of one row: reading in it goes through the cache."""
+    image = CompressedImage((32769, 32768), (32768, 32768), 16, "RICE_1", rice_cards(2))
+    last_row = np.arange(32768, dtype="i2")
+    image.add_tiles([None, rice_1(last_row, 2)])
+    path = image.write(tmp_path / "edge.fits")
+    tracemalloc.start()
+    with tc.open(path) as hdul:
+        assert_array_equal(hdul[1].section[32768, 100:130], last_row[100:130])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 << 20
+
+
+@pytest.mark.parametrize("algorithm", ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1", "NOCOMPRESS"])
+@pytest.mark.parametrize("shape", [(2**31, 2**31), (2**31 - 1, 1), (1, 2**31 - 1), (2**16, 2**15)], ids=str)
+def test_one_tile_of_absurd_size(tmp_path, algorithm, shape):
+    """The header, one row and thirty bytes: refused or found cut, before memory of that size is asked for."""
+    image = CompressedImage(shape, shape, 16, algorithm, rice_cards(2) if algorithm == "RICE_1" else [])
+    path = image.add_tiles([gzip_1(PIXELS, "i2")[:30]]).write(tmp_path / "absurd.fits")
+    for index in (..., np.s_[0, 0], np.s_[-1, -1]):
+        with pytest.raises((tc.UnsupportedError, tc.CorruptTileError, tc.HeaderError)):
+            tc.read_section(path, index, max_nbytes=1 << 28, threads=1)
+
+
+MUTANTS = """
+import sys
+sys.path.insert(0, {tests!r})
+import fuzz_files
+sys.exit(fuzz_files.main({arguments!r}))
+"""
+
+
+def test_mutants_of_small_files():
+    """Whole files with changed headers, tables and heaps, read in every way, in a process of its own: see fuzz_files.py."""
+    code = MUTANTS.format(tests=str(Path(__file__).parent), arguments=["--files", "400", "--seed", "20"])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    assert done.stdout.startswith("400 files")

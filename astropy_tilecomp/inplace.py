@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import struct
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
@@ -243,7 +243,7 @@ def _append(path: str, image: _Image, new: _NewTiles) -> None:
     heap_end = layout.theap + layout.heap_nbytes
     table = image.edited(new, heap_end, layout)
     old_rows = np.frombuffer(image.rows, np.uint8).reshape(layout.naxis2, layout.naxis1)[new.row]
-    rows = _entries(table, new.row).to_bytes(old_rows.tobytes())
+    rows = table.take(new.row).to_bytes(old_rows.tobytes())
     with open(path, "r+b") as file:
         _overwrite_cards(file, found, image.cards, dict.fromkeys((*_SUMS, *_SUMS_OF_IMAGE), _BLANK_CARD))
         _sync(file)
@@ -261,12 +261,6 @@ def _append(path: str, image: _Image, new: _NewTiles) -> None:
             cards = _current_cards(file, found, image.cards)
             _overwrite_cards(file, found, image.cards, _sums(file, found, cards, end))
             _sync(file)
-
-
-def _entries(table: TileTable, rows: np.ndarray) -> TileTable:
-    """Some entries of a table."""
-    names = [field.name for field in fields(table) if field.name != "layout" and getattr(table, field.name) is not None]
-    return replace(table, **{name: getattr(table, name)[rows] for name in names})
 
 
 def _sync(file: BinaryIO) -> None:

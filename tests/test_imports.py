@@ -32,6 +32,12 @@ LAYERS = {
     "inplace": {"errors", "keywords", "tiling", "codecs", "sources", "files", "read", "encode", "atomic"},
     "whole_files": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
     "cutout": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read", "files", "write", "atomic"},
+    "contents": {"errors", "keywords", "tiling", "sources", "files"},
+    "verification": {"errors", "keywords", "tiling", "codecs", "sources", "files", "read", "decode", "contents"},
+    "rescue": {"errors", "keywords", "tiling", "sources", "files", "decode", "encode", "atomic", "contents", "verification"},
+    "advice": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "spool", "write", "contents"},
+    "tile_maps": {"errors", "keywords", "tiling", "sources", "files", "read", "decode", "contents"},
+    "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
 }
 SAME_LAYER = {"remote": "sources", "transports": "sources"}  # the sources behind a network
 NO_LAYER = {"adapters", "__init__", "__main__"}  # these may import everything

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cached_property
 
@@ -379,6 +379,23 @@ class TileTable:
             rows, column, offset, nbytes, scalars["ZSCALE"], scalars["ZZERO"], scalars["ZBLANK"],
             mask_offset, mask_nbytes, fault, count, heap_offset, layout,
         )
+
+    def take(self, entries) -> TileTable:
+        """
+        Some of the entries.
+
+        Parameters
+        ----------
+        entries : (k,) ndarray of int64 or bool
+            Which ones, as numpy indexes.
+
+        Returns
+        -------
+        TileTable
+            With the same layout.
+        """
+        arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "layout"}
+        return replace(self, **{name: array[entries] for name, array in arrays.items() if array is not None})
 
     def to_bytes(self, base=None) -> bytes:
         """

@@ -25,7 +25,7 @@ CUTOUT_SHAPE = (200, 200)
 @dataclass(frozen=True)
 class CutoutCost:
     """
-    What reading a small box from the middle of an image takes when the file lies behind a network.
+    What reading a small box of an image takes when the file lies behind a network.
 
     Attributes
     ----------
@@ -362,9 +362,10 @@ def _describe_heap(table: TileTable) -> HeapInfo:
     )
 
 
-def cutout_cost(params: CompressionParams, table: TileTable, shape: tuple[int, int] = CUTOUT_SHAPE) -> CutoutCost:
+def cutout_cost(params: CompressionParams, table: TileTable, shape: tuple[int, int] = CUTOUT_SHAPE,
+                place: tuple[float, float] = (0.5, 0.5)) -> CutoutCost:
     """
-    Count what a box from the middle of an image costs to fetch.
+    Count what a small box of an image costs to fetch.
 
     Parameters
     ----------
@@ -374,6 +375,8 @@ def cutout_cost(params: CompressionParams, table: TileTable, shape: tuple[int, i
         All of its tiles.
     shape : (int, int), optional
         Pixels of the box along the last two axes; along others it has one.
+    place : (float, float), optional
+        Where the box is along these axes, 0 for the first place and 1 for the last; by default in the middle.
 
     Returns
     -------
@@ -381,7 +384,9 @@ def cutout_cost(params: CompressionParams, table: TileTable, shape: tuple[int, i
         With the settings of the environment for remote files.
     """
     wanted = tuple(min(size, n) for size, n in zip((*[1] * (params.ndim - 2), *shape), params.image_shape))
-    index = tuple(slice((n - size) // 2, (n - size) // 2 + size) for size, n in zip(wanted, params.image_shape))
+    places = (*[0.5] * (params.ndim - 2), *place)
+    starts = [int((n - size) * part) for size, n, part in zip(wanted, params.image_shape, places)]
+    index = tuple(slice(start, start + size) for start, size in zip(starts, wanted))
     selection = select(TileGrid(params.image_shape, params.tile_shape), index)
     settings, layout = RemoteSettings.of(), table.layout
     whole_table = layout.table_nbytes <= settings.table_cache

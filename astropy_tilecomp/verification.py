@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 import numpy as np
 
 from .codecs import engines as engines_here
 from .contents import read_table
-from .decode import BadTile, decode
-from .errors import CorruptTileError, HeaderError, TileCompError, UnsupportedError
+from .decode import BadTile
+from .errors import CorruptTileError, HeaderError, TileCompError
 from .files import FoundHDU, walk
 from .read import max_nbytes_allowed
+from .slabs import Slab, slabs_of
 from .sources import ByteSource, as_source
 from .tiling.checksum import add_words, verify_checksums
-from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
-from .tiling.plan import plan
-from .tiling.selection import Selection, select
 from .tiling.table import TileTable
 
 __all__ = ["HDUVerdict", "TileFault", "VerifyReport", "bad_tiles", "fault_of", "verify"]
-
-SLAB_NBYTES = 32 << 20
-"""Bytes of pixels that are decoded at a time, about."""
 
 _PIECE_NBYTES = 16 << 20
 
@@ -239,7 +233,7 @@ def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads
     faults: dict[int, TileFault] = {}
     n_trailing, n_rows = 0, 0
     params, table = read_table(source, found)
-    for slab in _Slabs(source, found, params, table, threads, limit):
+    for slab in slabs_of(source, found, params, table, threads=threads, max_nbytes=limit):
         results = [slab.decoded(engine) for engine in engines]
         refused = [{bad.row: bad for bad in report.bad} for _, report in results]
         for engine, rows in zip(engines, refused):
@@ -247,7 +241,7 @@ def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads
                 by_all = all(row in others for others in refused)
                 faults.setdefault(row, fault_of(found.number, bad, "" if by_all else engine))
         for (pixels, _), engine in zip(results[1:], engines[1:]):
-            for bad in slab.differing(results[0][0], pixels, f"{engines[0]} and {engine} decode it to different pixels"):
+            for bad in _differing(slab, results[0][0], pixels, f"{engines[0]} and {engine} decode it to different pixels"):
                 faults.setdefault(bad.row, fault_of(found.number, bad))
         n_trailing += len(results[0][1].trailing)
         n_rows += len(slab.table)
@@ -282,6 +276,18 @@ def fault_of(hdu: int, bad: BadTile, engine: str = "") -> TileFault:
     )
 
 
+def _differing(slab: Slab, one: np.ndarray, other: np.ndarray, reason: str) -> Iterator[BadTile]:
+    """Tiles that two arrays of a slab's pixels do not share, to the bit."""
+    code = f"u{one.dtype.itemsize}"
+    one, other = one.view(code), other.view(code)
+    if np.array_equal(one, other):
+        return
+    for where, row, byte_range in slab:
+        if not np.array_equal(one[where.out_box], other[where.out_box]):
+            error = CorruptTileError(reason, tile=where.tile, row=row, byte_range=byte_range)
+            yield BadTile(where.tile, row, slab.selection.grid.box(where.tile), error)
+
+
 def bad_tiles(source: ByteSource, found: FoundHDU, params: CompressionParams, table: TileTable, *,
               threads: int | None = None, max_nbytes: int | None = None) -> Iterator[BadTile]:
     """
@@ -308,59 +314,5 @@ def bad_tiles(source: ByteSource, found: FoundHDU, params: CompressionParams, ta
     UnsupportedError
         If some tiles, decoded, take more than `max_nbytes`.
     """
-    for slab in _Slabs(source, found, params, table, threads, max_nbytes_allowed(max_nbytes)):
-        yield from slab.decoded(None)[1].bad
-
-
-class _Slabs:
-    """The tiles of an image in slabs along the first axis, each small enough for the memory."""
-
-    def __init__(self, source, found: FoundHDU, params: CompressionParams, table: TileTable, threads, limit: int):
-        self._data = source.part(found.data_offset, min(found.end, source.nbytes))
-        self._params, self._table, self._options = params, table, {"threads": threads, "max_nbytes": limit}
-        self._grid = TileGrid(params.image_shape, params.tile_shape)
-
-    def __iter__(self) -> Iterator[_Slab]:
-        shape, rows_of_tile = self._grid.image_shape, self._grid.tile_shape[0]
-        if not prod(shape):
-            return
-        row_nbytes = prod(shape[1:]) * self._params.dtype.itemsize
-        step = max(1, SLAB_NBYTES // (row_nbytes * rows_of_tile)) * rows_of_tile
-        for start in range(0, shape[0], step):
-            selection = select(self._grid, slice(start, min(start + step, shape[0])))
-            self._require_room(selection)
-            yield _Slab(self._data, self._params, selection, self._table.take(selection.rows), self._options)
-
-    def _require_room(self, selection: Selection) -> None:
-        nbytes, limit = prod(selection.shape) * self._params.dtype.itemsize, self._options["max_nbytes"]
-        if nbytes > limit:
-            raise UnsupportedError(f"tiles of shape {self._grid.tile_shape}, {nbytes} bytes of them at once, max_nbytes is {limit}")
-
-
-@dataclass(frozen=True)
-class _Slab:
-    """Some tiles of an image."""
-
-    data: ByteSource
-    params: CompressionParams
-    selection: Selection
-    table: TileTable
-    options: dict
-
-    def decoded(self, engine: str | None) -> tuple[np.ndarray, object]:
-        """The stored pixels, and what decoding them met."""
-        pixels = np.zeros(self.selection.shape, self.params.dtype)
-        job = plan(self.params, self.selection, self.table, gap=self.data.gap, max_range=self.data.max_range)
-        return pixels, decode(job, self.data, pixels, engine=engine, on_error="fill", scaled=False, **self.options)
-
-    def differing(self, one: np.ndarray, other: np.ndarray, reason: str) -> Iterator[BadTile]:
-        """Tiles that two arrays do not share."""
-        code = f"u{one.dtype.itemsize}"
-        if np.array_equal(one.view(code), other.view(code)):
-            return
-        for where, entry in zip(self.selection, range(len(self.table))):
-            if not np.array_equal(one[where.out_box].view(code), other[where.out_box].view(code)):
-                row = int(self.table.row[entry])
-                start = self.data.offset + int(self.table.offset[entry])
-                error = CorruptTileError(reason, tile=where.tile, row=row, byte_range=(start, start + int(self.table.nbytes[entry])))
-                yield BadTile(where.tile, row, self.selection.grid.box(where.tile), error)
+    for slab in slabs_of(source, found, params, table, threads=threads, max_nbytes=max_nbytes):
+        yield from slab.decoded()[1].bad

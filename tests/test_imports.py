@@ -33,10 +33,11 @@ LAYERS = {
     "whole_files": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
     "cutout": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read", "files", "write", "atomic"},
     "contents": {"errors", "keywords", "tiling", "sources", "files"},
-    "verification": {"errors", "keywords", "tiling", "codecs", "sources", "files", "read", "decode", "contents"},
+    "slabs": {"errors", "tiling", "sources", "files", "read", "decode"},
+    "verification": {"errors", "tiling", "codecs", "sources", "files", "read", "decode", "contents", "slabs"},
     "rescue": {"errors", "keywords", "tiling", "sources", "files", "decode", "encode", "atomic", "contents", "verification"},
-    "advice": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "spool", "write", "contents"},
-    "tile_maps": {"errors", "keywords", "tiling", "sources", "files", "read", "decode", "contents"},
+    "tile_maps": {"errors", "tiling", "sources", "files", "contents", "slabs"},
+    "advice": {"errors", "tiling", "sources", "files", "read", "encode", "spool", "write", "contents", "tile_maps"},
     "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
 }
 SAME_LAYER = {"remote": "sources", "transports": "sources"}  # the sources behind a network

@@ -18,7 +18,7 @@ from .errors import HeaderError
 from .files import FoundHDU, find_image, walk
 from .keywords import DTYPE_OF_BITPIX
 from .read import TileReader
-from .sources import BufferSource, ByteSource, as_source
+from .sources import BufferSource, ByteSource, opened
 from .spool import TileSpool
 from .tile_maps import estimate_noise
 from .tiling.params import CompressionParams
@@ -234,7 +234,7 @@ def _plans(sample: np.ndarray, algorithms, tile_shapes, levels) -> list[tuple]:
         algorithms = ["RICE_1", "HCOMPRESS_1", "GZIP_2"] if sample.ndim > 1 else ["RICE_1", "GZIP_2"]
         if sample.dtype.itemsize == 8 and not is_float:
             algorithms = ["GZIP_2"]
-        elif not is_float and 0 <= sample.min() and sample.max() < 1 << 24 and len(np.unique(sample)) < MASK_VALUES:
+        elif not is_float and sample.min() >= 0 and sample.max() < 1 << 24 and len(np.unique(sample)) < MASK_VALUES:
             algorithms.append("PLIO_1")
     shapes = TILE_SHAPES if tile_shapes is None else tile_shapes
     if not is_float:
@@ -337,7 +337,7 @@ def _sample_of(image, hdu, max_pixels: int) -> tuple[str, tuple[int, ...], np.nd
     """Name and shape of an image, and pixels from its middle."""
     if isinstance(image, np.ndarray):
         return "array", image.shape, np.ascontiguousarray(image[_middle(image.shape, max_pixels)])
-    with as_source(image) as source:
+    with opened(image) as source:
         found = _find(source, hdu)
         name = f"{os.path.basename(source.name)}[{found.number}]"
         if found.is_compressed_image:

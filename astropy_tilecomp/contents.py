@@ -10,7 +10,7 @@ from .errors import HeaderError, TileCompError, TruncatedTileError
 from .files import FoundHDU, walk
 from .keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA, UNCOMPRESSED_DATA
 from .remote import RemoteSettings
-from .sources import ByteSource, as_source
+from .sources import ByteSource, opened
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 from .tiling.plan import plan
@@ -230,10 +230,10 @@ def info(path, *, storage_options: dict | None = None) -> FileInfo:
     >>> import astropy_tilecomp as tc
     >>> image = tc.info("panoptes_solved.fits.fz").images[0].image
     >>> image.algorithm, image.tile_shape, image.n_tiles, round(image.ratio, 2)
-    ('RICE_1', (1, 700), 700, 1.85)
+    ('RICE_1', (1, 700), 700, 1.76)
     """
     hdus, problem = [], ""
-    with as_source(path, storage_options) as source:
+    with opened(path, storage_options) as source:
         try:
             for found in walk(source):
                 hdus.append(_describe(source, found))

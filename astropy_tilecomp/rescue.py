@@ -16,7 +16,7 @@ from .encode import EncodedTiles, encode_box
 from .errors import HeaderError, TileCompError, TruncatedTileError
 from .files import FoundHDU, walk
 from .keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA
-from .sources import ByteSource, as_source
+from .sources import ByteSource, opened
 from .tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of, split_cards
 from .tiling.checksum import add_words, with_checksums
 from .tiling.grid import TileGrid
@@ -149,14 +149,14 @@ def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, 
     >>> content = bytearray(open("panoptes_solved.fits.fz", "rb").read())
     >>> content[400_000:400_010] = bytes(10)
     >>> _ = open("broken.fits.fz", "wb").write(content)
-    >>> report = tc.salvage("broken.fits.fz")
-    >>> report.output, [fault.row for fault in report.lost]
-    ('broken.salvaged.fits.fz', [474])
+    >>> report = tc.salvage("broken.fits.fz", "sound.fits.fz")
+    >>> [fault.row for fault in report.lost], tc.verify("sound.fits.fz").good
+    ([456], True)
     """
     options = {"threads": threads, "max_nbytes": max_nbytes}
     rescued: list[HDURescue] = []
     problem = ""
-    with as_source(path) as source:
+    with opened(path) as source:
         output = salvaged_name(source.name) if output is None else output
         with replacing(output, overwrite=overwrite) as file:
             try:

@@ -13,6 +13,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -30,6 +31,7 @@ __all__ = [
     "SpooledSource",
     "as_source",
     "is_packed",
+    "opened",
 ]
 
 Range = tuple[int, int]
@@ -712,6 +714,28 @@ def as_source(obj, storage_options: dict | None = None, remote: Mapping | None =
     if isinstance(obj, ByteSource):
         return obj
     return _inflated(_as_plain_source(obj, storage_options, remote))
+
+
+@contextmanager
+def opened(obj, storage_options: dict | None = None, remote: Mapping | None = None) -> Iterator[ByteSource]:
+    """
+    Use whatever a user has as a source; what was opened for it is closed at the end of the block.
+
+    Parameters
+    ----------
+    obj, storage_options, remote
+        As of `as_source`; a `ByteSource` stays open.
+
+    Yields
+    ------
+    ByteSource
+    """
+    source = as_source(obj, storage_options, remote)
+    try:
+        yield source
+    finally:
+        if source is not obj:
+            source.close()
 
 
 def _as_plain_source(obj, storage_options, remote):

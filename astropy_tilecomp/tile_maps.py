@@ -10,7 +10,7 @@ from .contents import read_table
 from .errors import UnsupportedError
 from .files import find_image
 from .slabs import slabs_of
-from .sources import as_source
+from .sources import opened
 from .tiling.grid import TileGrid
 
 __all__ = ["TileMaps", "estimate_noise", "map_tiles"]
@@ -95,7 +95,7 @@ def map_tiles(path, *, hdu=None, threads: int | None = None, max_nbytes: int | N
     >>> maps.noise.shape, maps.damaged.any()
     ((700, 1), np.False_)
     """
-    with as_source(path, storage_options) as source:
+    with opened(path, storage_options) as source:
         found = find_image(source, hdu)
         params, table = read_table(source, found)
         if not params.n_tiles:

@@ -14,7 +14,7 @@ from .errors import CorruptTileError, HeaderError, TileCompError
 from .files import FoundHDU, walk
 from .read import max_nbytes_allowed
 from .slabs import Slab, slabs_of
-from .sources import ByteSource, as_source
+from .sources import ByteSource, opened
 from .tiling.checksum import add_words, verify_checksums
 from .tiling.params import CompressionParams
 from .tiling.table import TileTable
@@ -179,7 +179,7 @@ def verify(path, *, engines: Sequence[str] | None = None, threads: int | None = 
     chosen = tuple(engines_here() if engines is None else engines)
     limit = max_nbytes_allowed(max_nbytes)
     verdicts: list[HDUVerdict] = []
-    with as_source(path, storage_options) as source:
+    with opened(path, storage_options) as source:
         end = 0
         try:
             for found in walk(source):

@@ -18,7 +18,7 @@ from .errors import CorruptTileError, HeaderError, TruncatedTileError, Unsupport
 from .files import FoundHDU, walk
 from .keywords import DTYPE_OF_BITPIX
 from .read import TileReader
-from .sources import ByteSource, FileSource, as_source
+from .sources import ByteSource, FileSource, opened
 from .spool import TileSpool
 from .tiling.cards import BLOCK_SIZE, join_cards, split_cards
 from .tiling.checksum import add_words, with_checksums
@@ -191,17 +191,27 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
     """
     settings = _Settings(algorithm, tile_shape, quantize_level, quantize_method, dither_seed, hcomp_scale, hcomp_smooth,
                          lossless, threads, engine)
-    with as_source(path) as source:
+    with opened(path) as source:
         output = _named_after(source, output, lambda name: name + ".fz")
         hdus = list(walk(source))
         _warn_of_padding(source, hdus)
         reports = []
         with replacing(output, overwrite=overwrite) as file:
             for found in hdus:
-                reports.append(_pack_hdu(source, found, file, settings, checksum, verify))
-                if progress is not None:
-                    progress(found.end, source.nbytes)
+                tell = _telling(progress, source, found)
+                reports.append(_pack_hdu(source, found, file, settings, checksum, verify, tell))
+                tell(1.0)
         return FileReport(source.name, os.fspath(output), tuple(reports))
+
+
+def _telling(progress: Callable[[int, int], None] | None, source: ByteSource, found: FoundHDU) -> Callable[[float], None]:
+    """What turns the part of an HDU that is done into the bytes of the file that are."""
+
+    def tell(part: float) -> None:
+        if progress is not None:
+            progress(found.header_offset + round(part * (found.end - found.header_offset)), source.nbytes)
+
+    return tell
 
 
 def _named_after(source: ByteSource, output, rename: Callable[[str], str]):
@@ -237,7 +247,8 @@ def _is_image(found: FoundHDU) -> bool:
     return plain and header.get("NAXIS", 0) > 0 and header.get("GROUPS") is not True and found.data_end > found.data_offset
 
 
-def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, checksum: bool, verify: bool) -> HDUReport:
+def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, checksum: bool, verify: bool,
+              tell: Callable[[float], None]) -> HDUReport:
     """Write one HDU, compressed or as it is."""
     header, name = found.header, str(found.header.get("EXTNAME", "")).strip()
     before = found.end - found.header_offset
@@ -249,12 +260,12 @@ def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, chec
         file.write(join_cards(null_primary()))
     cards = split_cards(source.read(found.header_offset, found.data_offset))
     try:
-        spool = _encode_hdu(source, found, settings)
+        spool = _encode_hdu(source, found, settings, tell)
     except (HeaderError, NotEncodableError) as error:
         if settings.algorithm == "GZIP_2":
             raise
         _warn(f"{source.name}: HDU {found.number} is compressed by GZIP_2: {error}")
-        spool = _encode_hdu(source, found, replace(settings, algorithm="GZIP_2"))
+        spool = _encode_hdu(source, found, replace(settings, algorithm="GZIP_2"), tell)
     start = file.tell()
     params = spool.params
     spool.write_hdu(file, cards, quantize_level=settings.level if params.quantized else None, checksum=checksum)
@@ -336,7 +347,7 @@ def _params_of(found: FoundHDU, settings: _Settings) -> CompressionParams:
     return replace(params, bscale=header.get("BSCALE", 1), bzero=header.get("BZERO", 0))
 
 
-def _encode_hdu(source, found: FoundHDU, settings: _Settings) -> TileSpool:
+def _encode_hdu(source, found: FoundHDU, settings: _Settings, tell: Callable[[float], None]) -> TileSpool:
     """Encode the image, some slabs at a time."""
     params = _params_of(found, settings)
     spool = TileSpool(params)
@@ -347,6 +358,7 @@ def _encode_hdu(source, found: FoundHDU, settings: _Settings) -> TileSpool:
             params = spool.params = replace(params, zdither0=seed)
         for tiles in encode(slab, params, start=start, quantize_level=settings.level, threads=settings.threads, engine=settings.engine):
             spool.add(tiles)
+        tell((start + len(slab)) / params.image_shape[0])
     return spool
 
 
@@ -427,14 +439,14 @@ def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = 
     pixels changed, CHECKSUM and DATASUM are made anew.
     """
     options = {"threads": threads, "engine": engine, "on_error": on_error}
-    with as_source(path) as source:
+    with opened(path) as source:
         output = _named_after(source, output, _without_fz)
         reports: list[HDUReport] = []
         with replacing(output, overwrite=overwrite) as file:
             for primary, found in _with_null_primary(source):
-                reports += _unpack_hdu(source, found, primary, file, options)
-                if progress is not None:
-                    progress(found.end, source.nbytes)
+                tell = _telling(progress, source, found)
+                reports += _unpack_hdu(source, found, primary, file, options, tell)
+                tell(1.0)
         return FileReport(source.name, os.fspath(output), tuple(reports))
 
 
@@ -461,7 +473,8 @@ def _with_null_primary(source) -> Iterator[tuple[FoundHDU | None, FoundHDU]]:
         yield None, primary
 
 
-def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryIO, options: dict) -> list[HDUReport]:
+def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryIO, options: dict,
+                tell: Callable[[float], None]) -> list[HDUReport]:
     """Write one HDU, restored or as it is; `primary` is the empty HDU that stood for it."""
     name, before = str(found.header.get("EXTNAME", "")).strip(), found.end - found.header_offset
     if not found.is_compressed_image:
@@ -473,7 +486,7 @@ def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryI
     start = file.tell()
     file.write(join_cards(cards))
     data_start = file.tell()
-    data_sum = _write_pixels(reader, file)
+    data_sum = _write_pixels(reader, file, tell)
     lossless = _is_lossless(reader.params)
     if not lossless and "ZDATASUM" in found.header:
         end = file.tell()
@@ -491,7 +504,7 @@ def _is_lossless(params: CompressionParams) -> bool:
     return not params.quantized and not (params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale not in (0, 1))
 
 
-def _write_pixels(reader: TileReader, file: BinaryIO) -> int:
+def _write_pixels(reader: TileReader, file: BinaryIO, tell: Callable[[float], None]) -> int:
     """Write the stored pixels with their padding; return the DATASUM."""
     shape, dtype, rows_of_tile = reader.shape, reader.params.dtype.newbyteorder(">"), reader.chunks[0]
     row_nbytes = prod(shape[1:]) * dtype.itemsize
@@ -508,5 +521,6 @@ def _write_pixels(reader: TileReader, file: BinaryIO) -> int:
             data = np.frombuffer(rest + data.tobytes(), np.uint8)
         whole = data.size // 4 * 4
         total, rest = add_words(data[:whole], total), data[whole:].tobytes()
+        tell(stop / shape[0])
     file.write(bytes(-nbytes % BLOCK_SIZE))
     return add_words(rest, total)

@@ -37,8 +37,7 @@ LAYERS = {
     "verification": {"errors", "tiling", "codecs", "sources", "files", "read", "decode", "contents", "slabs"},
     "rescue": {"errors", "keywords", "tiling", "sources", "files", "decode", "encode", "atomic", "contents", "verification"},
     "tile_maps": {"errors", "tiling", "sources", "files", "contents", "slabs"},
-    "advice": {"errors", "tiling", "sources", "files", "read", "encode", "spool", "write", "contents", "tile_maps"},
-    "cutouts": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
+    "advice": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "spool", "write", "contents", "tile_maps"},
 }
 SAME_LAYER = {"remote": "sources", "transports": "sources"}  # the sources behind a network
 NO_LAYER = {"adapters", "__init__", "__main__"}  # these may import everything

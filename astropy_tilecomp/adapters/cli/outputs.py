@@ -1,0 +1,96 @@
+"""Where output goes: a file beside the input, one that is named, a folder, or standard output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from ...sources import SpooledSource
+from .many import is_url
+
+__all__ = ["STANDARD", "check_output", "input_of", "output_for", "writing"]
+
+STANDARD = "-"
+"""Name of standard input and of standard output."""
+
+
+def input_of(name: str):
+    """What the functions of the package read: the name, or standard input."""
+    return SpooledSource(sys.stdin.buffer, "<stdin>") if name == STANDARD else name
+
+
+def check_output(files: list[str], output: str | None) -> None:
+    """
+    Refuse an output that cannot take all files.
+
+    Raises
+    ------
+    click.UsageError
+        If there are many files, and `output` is no folder.
+    """
+    if output is not None and len(files) > 1 and output != STANDARD and not os.path.isdir(output):
+        raise click.UsageError(f"{output} is no folder: --output has to be one for {len(files)} files")
+    if len(files) > 1 and (output == STANDARD or STANDARD in files):
+        raise click.UsageError("standard input and output hold one file")
+    to_standard = output == STANDARD or (output is None and STANDARD in files)
+    if to_standard and sys.stdout.isatty():
+        raise click.UsageError("a FITS file is not written to a terminal; send it to a file or a pipe")
+
+
+def output_for(name: str, output: str | None, rename: Callable[[str], str]) -> str:
+    """
+    Name of the output of one file.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    output : str, optional
+        What the user asks for.
+    rename : callable
+        What makes the usual name of it.
+
+    Returns
+    -------
+    str
+        A path, or "-".
+    """
+    if output == STANDARD or (output is None and name == STANDARD):
+        return STANDARD
+    if output is not None and not os.path.isdir(output):
+        return output
+    base = os.path.basename(name.split("?")[0]) if is_url(name) or output is not None else name
+    renamed = rename("standard-input.fits" if name == STANDARD else base)
+    return os.path.join(output, renamed) if output is not None else renamed
+
+
+@contextmanager
+def writing(target: str) -> Iterator[str]:
+    """
+    Name a file to write; what is meant for standard output goes there once it is complete.
+
+    Parameters
+    ----------
+    target : str
+        A path, or "-".
+
+    Yields
+    ------
+    str
+        The path to write.
+    """
+    if target != STANDARD:
+        yield target
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "output.fits")
+        yield path
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
+        sys.stdout.buffer.flush()

@@ -1,0 +1,50 @@
+"""Tables on standard output: coloured on a terminal, plain and of full width in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+__all__ = ["show_table", "size_text"]
+
+PIPE_WIDTH = 250
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence], *, title: str = "", bold_row: int | None = None) -> None:
+    """
+    Print a table.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Headings; columns of numbers begin with ">" and are set to the right.
+    rows : iterable of sequence
+        The cells, turned into text.
+    title : str
+        A line above.
+    bold_row : int, optional
+        Which row stands out.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(Text(name.lstrip(">")), justify="right" if name.startswith(">") else "left", no_wrap=True)
+    for number, row in enumerate(rows):
+        table.add_row(*(Text(str(cell)) for cell in row), style="bold green" if number == bold_row else None)
+    if title:
+        console.print(Text(title), soft_wrap=True)
+    console.print(table)
+
+
+def size_text(nbytes: float) -> str:
+    """A number of bytes in a unit that suits it."""
+    power = next(power for power in range(len(_UNITS)) if nbytes < 1000 ** (power + 1) or power == len(_UNITS) - 1)
+    number = f"{nbytes / 1000**power:.3g}" if nbytes >= 1000 else f"{nbytes:.0f}"
+    return f"{number} {_UNITS[power]}"

@@ -279,6 +279,30 @@ def test_other_settings_encode_again(loaded):
     assert_array_equal(read_by_us(written), SKY.astype("i2"))
 
 
+def test_settings_changed_for_a_copy_count_for_the_next_copy_too():
+    with tc.open(original(image=SKY.astype("i2"))) as hdus:
+        hdus[1].compression_type = "GZIP_2"
+        for _ in range(2):
+            assert raw_table(saved(hdus[1]))[0]["ZCMPTYPE"] == "GZIP_2"
+
+
+def test_a_damaged_image_can_be_replaced():
+    content = bytearray(original(image=SKY.astype("i2")))
+    with fits.open(io.BytesIO(content), disable_image_compression=True) as hdus:
+        at = hdus[1]._data_offset
+    content[at : at + 4] = (3).to_bytes(4, "big")
+    with tc.open(bytes(content)) as hdus:
+        with pytest.raises(tc.CorruptTileError):
+            hdus[1].section[0, 0]
+        hdus[1].data = SKY.astype("i2")
+        assert_array_equal(read_by_us(saved(hdus[1])), SKY.astype("i2"))
+    with tc.open(bytes(content), on_error="fill", fill_value=-1) as hdus:
+        assert (hdus[1].data[:16, :20] == -1).all()
+        hdus[1].header["NOTE"] = "still damaged"
+        with tc.open(saved(hdus[1])) as again, pytest.raises(tc.CorruptTileError):
+            again[1].data
+
+
 def scaled(blank=None):
     hdu = fits.CompImageHDU(SKY.astype("i2"), tile_shape=TILE)
     hdu.header["BSCALE"], hdu.header["BZERO"] = 0.5, 10.0

@@ -404,6 +404,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             else:
                 self._bintable.header = table.header
             table = self._bintable
+        if inplace and self._opening is None:
+            self.__dict__["_settings_read"] = self._settings
         self.__dict__["_tmp_bintable"] = table
         if "_output_checksum" in self.__dict__:
             table._output_checksum = self._output_checksum
@@ -425,9 +427,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     def _postwriteto(self):
         super()._postwriteto()
         self._drop_reader()
-        if self._bintable is not None and self._opening is None:
+        if self._bintable is not None:
             self._bintable._new = False
-            self.__dict__["_settings_read"] = self._settings
 
     def _table_to_write(self) -> fits.BinTableHDU:
         """The table to write: that of the file, if only its header changed; with new tiles where pixels changed."""

@@ -14,7 +14,7 @@ from astropy.io.fits.verify import VerifyWarning
 
 from ..codecs.quantize import CFITSIO_ZBLANK, STANDARD_ZBLANK
 from ..encode import EncodedTiles, encode
-from ..errors import TileCompWarning
+from ..errors import CorruptTileError, TileCompWarning
 from ..read import TileReader
 from ..spool import TileSpool
 from ..tiling.cards import CARD_SIZE
@@ -75,17 +75,24 @@ class Original:
         Returns
         -------
         (n,) ndarray of bool
-            For each table row, whether a pixel of its tile changed; NaN counts as equal to NaN.
+            For each table row, whether a pixel of its tile changed; NaN counts as equal to NaN, and a tile that is damaged in
+            the file as changed.
         """
         changed = np.zeros(self.grid.n_tiles, bool)
         for first, slab in slabs(self.grid):
-            differs = _differs(np.asarray(data[slab]), self._read(slab))
-            if not differs.any():
-                continue
-            for axis, size in enumerate(self.grid.tile_shape):
-                differs = np.logical_or.reduceat(differs, np.arange(0, differs.shape[axis], size), axis)
+            differs = self._compared(np.asarray(data[slab]), slab)
             changed[first : first + differs.size] = differs.ravel()
         return changed
+
+    def _compared(self, pixels: np.ndarray, slab: slice) -> np.ndarray:
+        """For each tile of a slab whether it differs from the file; all do if one of them is damaged."""
+        try:
+            differs = _differs(pixels, self._read(slab))
+        except CorruptTileError:
+            differs = np.ones(pixels.shape, bool)
+        for axis, size in enumerate(self.grid.tile_shape):
+            differs = np.logical_or.reduceat(differs, np.arange(0, differs.shape[axis], size), axis)
+        return differs
 
     def tiles(self, rows: np.ndarray) -> Iterator[EncodedTiles]:
         """

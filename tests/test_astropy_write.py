@@ -279,6 +279,11 @@ def test_other_settings_encode_again(loaded):
     assert_array_equal(read_by_us(written), SKY.astype("i2"))
 
 
+def test_an_image_without_pixels_is_refused():
+    with pytest.raises(tc.UnsupportedError, match="write_image does"):
+        saved(tc.CompImageHDU(np.zeros((0, 4), "i2")))
+
+
 def test_settings_changed_for_a_copy_count_for_the_next_copy_too():
     with tc.open(original(image=SKY.astype("i2"))) as hdus:
         hdus[1].compression_type = "GZIP_2"

@@ -15,7 +15,7 @@ from astropy.io.fits.hdu.base import BITPIX2DTYPE, DELAYED
 from astropy.io.fits.verify import _ErrList
 
 from ..encode import NotEncodableError
-from ..errors import HeaderError, TileCompError, TileCompWarning
+from ..errors import HeaderError, TileCompError, TileCompWarning, UnsupportedError
 from ..read import DEFAULT_CACHE_BYTES, TileReader
 from ..sources import ByteSource
 from ..tiling.cards import CARD_SIZE, read_cards
@@ -488,6 +488,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 header.append()
             if data is None:
                 return table
+            if 0 in data.shape:
+                raise UnsupportedError(f"an image of shape {data.shape} is not written through an HDU; write_image does")
             data = narrowed(data, header)
         if "ZDATASUM" in header and str(header["ZDATASUM"]).strip() != str(self._calculate_datasum()):
             del header["ZDATASUM"]

@@ -312,10 +312,19 @@ def source_at_url(url: str, storage_options: dict, settings: RemoteSettings | Ma
         What fsspec needs to open it.
     settings : RemoteSettings or mapping, optional
         How to read it.
-    """
-    from fsspec.core import url_to_fs
 
-    store, path = url_to_fs(url, **storage_options)
+    Raises
+    ------
+    ImportError
+        If a package for such URLs is missing; its message names the extra.
+    """
+    try:
+        from fsspec.core import url_to_fs
+
+        store, path = url_to_fs(url, **storage_options)
+    except ImportError as error:
+        remedy = "it comes with the extra 'remote': pip install 'astropy_tilecomp[remote]'"
+        raise ImportError(f"{error}; {remedy}", name=error.name) from error
     return source_in_store(store, path, settings)
 
 

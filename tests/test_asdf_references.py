@@ -3,15 +3,15 @@
 import json
 import shutil
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from servers import range_server
 
 import astropy_tilecomp as tc
-import needs
 from astropy_tilecomp.adapters.asdf_references import from_asdf, references_from_asdf, to_asdf
-from servers import range_server
 
 asdf = needs.module("asdf")
 needs.module("zarr")

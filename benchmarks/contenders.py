@@ -35,7 +35,7 @@ def versions():
     found = {"astropy_tilecomp": tc.__version__} | {name: version(name) for name in names if available(name)}
     if available("fpack"):
         words = subprocess.run(["fpack", "-V"], capture_output=True, text=True, check=False).stdout.split()
-        found["fpack"] = " ".join(words[:2] + words[-3:])
+        found["fpack"] = f"{words[0]} of CFITSIO {words[-1]}"
     return found
 
 

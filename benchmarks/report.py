@@ -11,7 +11,7 @@ from rich.table import Table
 
 from .contenders import OURS, OURS_ALONE, n_cores, versions
 
-__all__ = ["machine", "print_machine", "print_row", "print_summary", "write_csv", "write_json"]
+__all__ = ["describe_machine", "machine", "print_machine", "print_row", "print_summary", "write_csv", "write_json"]
 
 console = Console(width=118)
 
@@ -31,11 +31,16 @@ def machine():
     }
 
 
+def describe_machine():
+    """In one line, on what the figures were taken."""
+    facts = machine()
+    versions_here = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    return f"{facts['date']}, {facts['processor']}, {facts['cores']} cores, Python {facts['python']}, {versions_here}"
+
+
 def print_machine():
     """Print on what the figures were taken."""
-    facts = machine()
-    console.print(f"{facts['date']}, {facts['processor']}, {facts['cores']} cores, Python {facts['python']}, "
-                  + ", ".join(f"{name} {number}" for name, number in facts["versions"].items()))
+    console.print(describe_machine())
 
 
 def print_row(result):
@@ -98,7 +103,7 @@ def write_json(path, results):
 
 def write_csv(path, results):
     """
-    Write the table of the documentation: one line for each row and contender.
+    Write the table of the documentation: one line for each row and contender; beside it, as text, the machine.
 
     Parameters
     ----------
@@ -107,6 +112,7 @@ def write_csv(path, results):
     results : list of RowResult
         The rows that were run.
     """
+    path.with_suffix(".txt").write_text(describe_machine() + ".\n")
     with path.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["work", "who", "median ms", "we are faster", "at least"])

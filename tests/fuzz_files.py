@@ -22,11 +22,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from encoded_images import encode_image
+from small_files import BLOCK, PRIMARY, CompressedImage, dither, gzip_1, header_bytes
 
 import astropy_tilecomp as tc
 from astropy_tilecomp.codecs import engines
-from encoded_images import encode_image
-from small_files import BLOCK, PRIMARY, CompressedImage, dither, gzip_1, header_bytes
 
 MAX_SECONDS = 1.0          # of processor time, for one way to read one file
 HANG_SECONDS = 60          # of the clock: the process is stopped and tells where it was
@@ -214,13 +214,16 @@ def mutant(number, seed, originals):
 # ---- every way to read ------------------------------------------------------------------------------------------------
 
 
+STEPS = (lambda hdu: hdu.section.shape, lambda hdu: hdu.section[..., :3], lambda hdu: hdu.data, lambda hdu: hdu.header)
+
+
 def through_astropy(path, draw):
     """Open, ask for what is cheap, read a part and the whole."""
     with tc.open(path, max_nbytes=MAX_NBYTES, engine=draw.choice(engines())) as hdul:
         for hdu in hdul:
             if isinstance(hdu, tc.CompImageHDU):
-                for step in (lambda: hdu.section.shape, lambda: hdu.section[..., :3], lambda: hdu.data, lambda: hdu.header):
-                    expect_named(step)
+                for step in STEPS:
+                    expect_named(step, hdu)
 
 
 def damaged_tiles_filled(path, draw):
@@ -255,11 +258,11 @@ class Unexpected(Exception):
     """A way to read that did not end as it has to."""
 
 
-def expect_named(step):
+def expect_named(step, *arguments):
     """Run a step; what it raises has to be a named error, and its time bounded."""
     began = time.process_time()
     try:
-        step()
+        step(*arguments)
     except NAMED:
         pass
     taken = time.process_time() - began
@@ -281,7 +284,7 @@ def read_mutant(number, seed, originals, path):
         faulthandler.dump_traceback_later(HANG_SECONDS, exit=True)
         draw = random.Random(number)
         try:
-            expect_named(lambda: way(path, draw))
+            expect_named(way, path, draw)
         except Exception:
             failures.append(f"mutant {number} of seed {seed}, {way.__name__}:\n{traceback.format_exc()}")
         faulthandler.cancel_dump_traceback_later()

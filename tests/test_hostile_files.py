@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from small_files import PRIMARY, CompressedImage, gzip_1, gzipped, rice_1, rice_cards
 
 import astropy_tilecomp as tc
-from small_files import PRIMARY, CompressedImage, gzip_1, gzipped, rice_1, rice_cards
 
 PIXELS = np.arange(48, dtype="i2").reshape(6, 8)
 

@@ -77,7 +77,7 @@ def resolve(references: dict, base: str | None = None) -> dict:
     if base is None:
         base = (references.get("templates") or {}).get("base")
     found = {}
-    for key, content in (references["refs"] if "refs" in references else references).items():
+    for key, content in references.get("refs", references).items():
         if isinstance(content, (str, bytes)):
             found[key] = content
             continue

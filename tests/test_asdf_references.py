@@ -47,7 +47,7 @@ def test_files_that_move(data_set, tmp_path):  # S11
     paths, expected = data_set
     node = to_asdf(tc.references(paths, hdu=1))
     assert node["templates"] == {"base": str(tmp_path / "here")}
-    assert [content[0] for content in node["refs"].values() if isinstance(content, list)][0] == "{{base}}/frame0.fits"
+    assert node["refs"]["c/0/0/0"][0] == "{{base}}/frame0.fits"
     asdf.AsdfFile({"refs": node}).write_to(tmp_path / "set.asdf")
     (tmp_path / "here").rename(tmp_path / "there")
     with asdf.open(tmp_path / "set.asdf") as file:

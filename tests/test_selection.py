@@ -113,6 +113,10 @@ def test_outer_product_of_arrays_equals_numpys_ix(data):
     assert selection.shape == expected.shape
     assert_array_equal(assemble_from_axes(grid, selection, image), expected)
     assert selection.rows.tolist() == np.unique(row_of_pixels(grid)[np.ix_(*positions)]).tolist()
+    by_boxes = np.full(expected.shape, -1)
+    for job in selection:
+        by_boxes[job.out_box] = image[grid.box(job.tile)][job.tile_box]
+    assert_array_equal(by_boxes, expected)
 
 
 def test_outer_product_takes_an_array_for_each_axis():

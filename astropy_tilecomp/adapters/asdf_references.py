@@ -120,7 +120,9 @@ def _common_base(urls: list[str]) -> str:
     """The longest folder that all files lie under."""
     if not urls:
         return ""
-    return os.path.commonprefix([url.rpartition("/")[0] + "/" for url in urls]).rpartition("/")[0]
+    first, last = urls[0], urls[-1]  # of sorted ones: what these two share, all share
+    shared = next((n for n, (a, b) in enumerate(zip(first, last)) if a != b), len(first))
+    return first[:shared].rpartition("/")[0]
 
 
 def _without_slash(base) -> str:

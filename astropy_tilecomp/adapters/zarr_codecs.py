@@ -150,9 +150,10 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
     Parameters
     ----------
     tile_shape : tuple of int, optional
-        Shape of a tile, C order; lets a helper choose aligned blocks without I/O, decoding does not need it.
+        Shape of a tile, C order; lets a helper choose aligned blocks without I/O. A hint that decoding does not need and that
+        does not count when codecs are compared, so that files of different tile shapes stack.
     header_size : int
-        Bytes of the first read; a hint that does not count when codecs are compared.
+        Bytes of the first read; a hint too.
     scaled : bool
         Apply BSCALE, BZERO and BLANK; False gives the stored pixels.
 
@@ -164,7 +165,7 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
 
     is_fixed_size = False
 
-    tile_shape: tuple[int, ...] | None = None
+    tile_shape: tuple[int, ...] | None = field(default=None, compare=False)
     header_size: int = field(default=BLOCK_SIZE, compare=False)
     scaled: bool = True
 

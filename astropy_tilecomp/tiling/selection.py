@@ -26,9 +26,10 @@ class TileSelection(NamedTuple):
     tile : tuple of int
         Grid coordinates, C order.
     tile_box : tuple
-        Numpy index into the pixels of the tile: slices, integers for dropped axes, and one integer array at most.
+        Numpy index into the pixels of the tile: slices, integers for dropped axes, and one integer array at most; or, of an
+        outer product of more of them, an open mesh of arrays as ``numpy.ix_`` makes it.
     out_box : tuple
-        Numpy index into the result: slices, and one integer array at most.
+        Numpy index into the result: slices, and one integer array at most; or an open mesh.
     """
 
     tile: tuple
@@ -146,8 +147,15 @@ class Selection:
         kept = sorted((out, axis) for axis, out in enumerate(self.out_axes) if out is not None)
         boxes = [[axis.boxes(entry) for entry in range(len(axis))] for axis in self.axes]
         tiles = (axis.tile.tolist() for axis in self.axes)
+        is_mesh = sum(axis.pixel is not None for axis in self.axes) > 1
         for tile, pairs in zip(product(*tiles), product(*boxes)):
-            yield TileSelection(tile, tuple(inside for inside, _ in pairs), tuple(pairs[axis][1] for _, axis in kept))
+            tile_box, out_box = tuple(inside for inside, _ in pairs), tuple(pairs[axis][1] for _, axis in kept)
+            yield TileSelection(tile, *map(_open_mesh, (tile_box, out_box))) if is_mesh else TileSelection(tile, tile_box, out_box)
+
+
+def _open_mesh(box: tuple) -> tuple:
+    """Every combination of the positions along each axis."""
+    return np.ix_(*(np.arange(at.start, at.stop, at.step) if isinstance(at, slice) else at for at in box))
 
 
 def select(grid: TileGrid, index) -> Selection:

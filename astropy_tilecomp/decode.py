@@ -28,6 +28,12 @@ RUNS_PER_THREAD = 4
 SIDE_BY_SIDE = 32
 """RICE_1 tiles that are decoded at once; runs are cut at multiples of it."""
 
+TIMES_AS_FAST = {"RICE_1": 18, "PLIO_1": 60, "HCOMPRESS_1": 2, "NOCOMPRESS": 60}
+"""How many pixels are decoded in the time that gzip takes for one; a job that is done in a millisecond is left to one thread."""
+
+FEWEST_SIDE_BY_SIDE = 4
+"""Fewer RICE_1 tiles than this are decoded one by one just as fast, and so shared out one by one."""
+
 
 @dataclass(frozen=True)
 class BadTile:
@@ -117,7 +123,7 @@ def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine:
     image = _image_settings(plan.params, out.dtype, engine, scaled, fill_value)
     batch = _Batch(plan, image, selection.axes, out, selection.out_axes)
     n_pixels = prod(int(axis.size.sum()) for axis in selection.axes)
-    return batch.decode(source, pool.thread_count(threads, n_pixels), on_error, max_nbytes)
+    return batch.decode(source, _thread_count(threads, plan.params, n_pixels), on_error, max_nbytes)
 
 
 def decode_tiles(plan, source, *, threads: int | None = None, engine: str | None = None, on_error: str = "raise",
@@ -155,13 +161,19 @@ def decode_tiles(plan, source, *, threads: int | None = None, engine: str | None
     image = _image_settings(plan.params, dtype, engine, scaled, 0)
     model = np.empty(tile_shape, dtype)                         # never touched: all tiles are laid out like it
     batch = _Batch(plan, image, axes, model, range(len(tile_shape)), tiles=memory, whole=True)
-    report = batch.decode(source, pool.thread_count(threads, prod(tile_shape) * len(jobs)), on_error, max_nbytes)
+    n_threads = _thread_count(threads, plan.params, prod(tile_shape) * len(jobs))
+    report = batch.decode(source, n_threads, on_error, max_nbytes)
     bad = {tile.row for tile in report.bad}
     boxes = [[slice(0, size) for size in axis.size.tolist()] for axis in selection.axes]
     return [
         (job, pixels[job][box]) for job, box in enumerate(product(*boxes))
         if job in pixels and int(plan.table.row[job]) not in bad
     ], report
+
+
+def _thread_count(threads: int | None, params, n_pixels: int) -> int:
+    """Threads that are worth their start: a job counts as many pixels as gzip would do in its time."""
+    return pool.thread_count(threads, n_pixels // TIMES_AS_FAST.get(params.zcmptype, 1))
 
 
 def _whole_tiles(axis):
@@ -325,8 +337,9 @@ class _Reading:
         per_run = RUN_NBYTES * n_jobs // max(tiles.nbytes, 1)
         if threads > 1:
             per_run = min(per_run, -(-n_jobs // (RUNS_PER_THREAD * threads)))
-        if side_by_side:
-            per_run = max(per_run // SIDE_BY_SIDE * SIDE_BY_SIDE, min(SIDE_BY_SIDE, -(-n_jobs // threads)))
+        share = -(-n_jobs // threads)
+        if side_by_side and share >= FEWEST_SIDE_BY_SIDE:
+            per_run = max(per_run // SIDE_BY_SIDE * SIDE_BY_SIDE, min(SIDE_BY_SIDE, share))
         per_run = max(per_run, 1)
         return [(start, min(start + per_run, n_jobs)) for start in range(0, n_jobs, per_run)]
 

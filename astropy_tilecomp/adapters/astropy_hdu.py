@@ -7,7 +7,7 @@ import functools
 import threading
 import warnings
 import weakref
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from astropy.io import fits
@@ -258,7 +258,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     def _open_reader(self, scaled=None):
         do_not_scale, uint = self._scaling
         scaled = uint and not do_not_scale if scaled is None else scaled
-        return TileReader(data_unit(self._bintable), self._table_header, scaled=scaled, **asdict(self._options))
+        return TileReader(data_unit(self._bintable), self._table_header, scaled=scaled, **vars(self._options))
 
     def _drop_reader(self):
         self.__dict__["_reader"] = None

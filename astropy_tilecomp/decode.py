@@ -31,7 +31,7 @@ SIDE_BY_SIDE = 32
 TIMES_AS_FAST = {"RICE_1": 18, "PLIO_1": 60, "HCOMPRESS_1": 2, "NOCOMPRESS": 60}
 """How many pixels are decoded in the time that gzip takes for one; a job that is done in a millisecond is left to one thread."""
 
-FEWEST_SIDE_BY_SIDE = 4
+FEWEST_SIDE_BY_SIDE = 5
 """Fewer RICE_1 tiles than this are decoded one by one just as fast, and so shared out one by one."""
 
 

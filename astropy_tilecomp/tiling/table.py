@@ -213,10 +213,10 @@ class TableLayout:
         rows = self._checked(rows)
         if not len(rows):
             return []
-        breaks = np.flatnonzero((np.diff(rows) - 1) * self.naxis1 > gap)
-        first = rows[np.concatenate(([0], breaks + 1))] * self.naxis1
-        last = rows[np.concatenate((breaks, [len(rows) - 1]))] * self.naxis1 + self.naxis1
-        return list(zip(first.tolist(), last.tolist()))
+        start = rows * self.naxis1
+        parted = start[1:] - start[:-1] > self.naxis1 + gap
+        last = start[:-1][parted].tolist() + start[-1:].tolist()
+        return list(zip(start[:1].tolist() + start[1:][parted].tolist(), (stop + self.naxis1 for stop in last)))
 
     def _checked(self, rows) -> np.ndarray:
         """Rows as int64, known to lie in the table."""
@@ -535,8 +535,9 @@ def _look_up(layout: TableLayout, record: np.ndarray) -> tuple:
     present = [(number, name) for number, name in enumerate(kw.DATA_COLUMNS, 1) if name in layout.fields]
     number, name = present[0]
     count, offset = _descriptors(record[name])
-    width = np.full(1, layout.fields[name].width)
-    column = np.where(count != 0, number, 0).astype(np.uint8)
+    width = layout.fields[name].width
+    column = (count != 0).astype(np.uint8)
+    column *= number
     for number, name in present[1:]:
         found, start = _descriptors(record[name])
         here = (column == 0) & (found != 0)

@@ -45,8 +45,8 @@ CUTOUT_PLACES = tuple(itertools.product((0.07, 0.41, 0.83), repeat=2))
 N_TIMES = 3
 """Times that writing and reading are timed; the shortest counts."""
 
-MASK_VALUES = 256
-"""Integers with fewer different values than this may be a mask, which PLIO_1 is for."""
+MASK_RUNS = 0.5
+"""An image of integers may be a mask, which PLIO_1 is for, if more pixels than this part equal their neighbour."""
 
 _LEAST_ROWS = 512
 
@@ -234,7 +234,7 @@ def _plans(sample: np.ndarray, algorithms, tile_shapes, levels) -> list[tuple]:
         algorithms = ["RICE_1", "HCOMPRESS_1", "GZIP_2"] if sample.ndim > 1 else ["RICE_1", "GZIP_2"]
         if sample.dtype.itemsize == 8 and not is_float:
             algorithms = ["GZIP_2"]
-        elif not is_float and sample.min() >= 0 and sample.max() < 1 << 24 and len(np.unique(sample)) < MASK_VALUES:
+        elif not is_float and _may_be_mask(sample):
             algorithms.append("PLIO_1")
     shapes = TILE_SHAPES if tile_shapes is None else tile_shapes
     if not is_float:
@@ -242,6 +242,12 @@ def _plans(sample: np.ndarray, algorithms, tile_shapes, levels) -> list[tuple]:
     levels = QUANTIZE_LEVELS if levels is None else levels
     plans = [(name, shape, level) for name in algorithms for shape in shapes for level in levels if name[:4] != "GZIP" or level is None]
     return plans + [(name, shape, None) for name in algorithms if name[:4] == "GZIP" for shape in shapes]
+
+
+def _may_be_mask(sample: np.ndarray) -> bool:
+    """Whether PLIO_1 can hold the pixels, and most of them equal their neighbour."""
+    holds = sample.min() >= 0 and sample.max() < 1 << 24
+    return bool(holds and sample.shape[-1] > 1 and np.mean(sample[..., 1:] == sample[..., :-1]) > MASK_RUNS)
 
 
 def _measure(sample: np.ndarray, algorithm: str, tile_shape, level: float | None, noise: float, threads) -> Candidate:

@@ -54,11 +54,11 @@ def tilecomp():
     "tilecomp COMMAND --help" describes a command. Files may be paths, URLs, patterns in quotes, and "-" for standard
     input.
     """
-    warnings.showwarning = warn
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; warnings become lines of its own."""
+    warnings.showwarning = warn
     try:
         tilecomp(prog_name="tilecomp")
     except BrokenPipeError:

@@ -1,0 +1,64 @@
+"""tilecomp advise: the table, the command that it recommends, JSON."""
+
+import json
+import shlex
+
+import pytest
+from astropy.io import fits
+
+import astropy_tilecomp as tc
+from command_line import check_help, check_missing, check_no_fits, fail, process, succeed
+from damaged_files import star_image
+
+
+@pytest.fixture
+def path(tmp_path):
+    """An image of floats."""
+    fits.PrimaryHDU(star_image("f4", (300, 400))).writeto(tmp_path / "a.fits")
+    return tmp_path / "a.fits"
+
+
+def test_help_and_bad_files(tmp_path):
+    check_help("advise", "--algorithm", "--max-loss")
+    check_missing("advise", tmp_path)
+    check_no_fits("advise", tmp_path)
+
+
+def test_the_table_and_the_recommendation(path):
+    text = succeed("advise", "-a", "RICE_1", "-a", "gzip_2", "-t", "row", "-t", "64,32", "-q", "4", path)
+    lines = text.splitlines()
+    assert "300 x 400 float32, tried on 300 x 400 pixels" in lines[0]
+    rows = [line.split() for line in lines if line.startswith((" RICE_1", " GZIP_2"))]
+    assert [row[0] for row in rows] == ["RICE_1", "RICE_1", "GZIP_2", "GZIP_2"]
+    assert [row[1:4] for row in rows[:2]] == [["1", "x", "400"], ["32", "x", "64"]]
+    assert any(line.startswith("why: ") for line in lines)
+    assert any(line.startswith("what it loses: pixels change by") for line in lines)
+    (command,) = (line.strip() for line in lines if line.startswith("  tilecomp pack"))
+    succeed(*shlex.split(command)[1:])
+    image = tc.info(f"{path}.fz").images[0].image
+    assert (image.algorithm, image.tile_shape) == ("RICE_1", (32, 64))
+
+
+def test_json(path):
+    advice = json.loads(succeed("advise", "--json", "-a", "RICE_1", "-t", "row", path))
+    assert [each["quantize_level"] for each in advice["candidates"]] == [2.0, 4.0, 16.0]
+    assert advice["best"] in advice["candidates"]
+
+
+def test_no_loss(path):
+    assert "what it loses: nothing" in succeed("advise", "--max-loss", "0", "-t", "row", path)
+
+
+def test_pipes_and_cut_files(path):
+    content = path.read_bytes()
+    done = process("advise", "-a", "RICE_1", "-t", "row", "-", input=content)
+    assert done.returncode == 0
+    cut = process("advise", "-", input=content[:9000])
+    assert cut.returncode == 1
+    assert b"reaches to byte" in cut.stderr
+
+
+def test_bad_options(path):
+    assert "is not one of" in fail("advise", "-a", "ZIP", path, code=2)
+    assert "expected sizes" in fail("advise", "-t", "big", path, code=2)
+    assert "no HDU 'NOWHERE' found" in fail("advise", "--hdu", "NOWHERE", path)

@@ -1,0 +1,124 @@
+"""tilecomp cutout: pixels in three notations, the sky, the WCS, pictures, remote files."""
+
+import numpy as np
+import pytest
+from astropy.coordinates import SkyCoord
+from astropy.io import fits
+from astropy.wcs import WCS
+from numpy.testing import assert_allclose, assert_array_equal
+
+import astropy_tilecomp as tc
+from command_line import check_help, check_no_fits, fail, process, succeed
+from damaged_files import star_image, write_broken
+from needs import SHIPPED
+from servers import range_server
+
+PANOPTES = SHIPPED / "panoptes_solved.fits.fz"
+IMAGE = tc.read_image(PANOPTES)
+
+
+@pytest.fixture
+def sky(tmp_path):
+    """An image with world coordinates."""
+    wcs = WCS(naxis=2)
+    wcs.wcs.ctype, wcs.wcs.crval, wcs.wcs.crpix, wcs.wcs.cdelt = ["RA---TAN", "DEC--TAN"], [210.8, 54.35], [120, 100], [-0.01, 0.01]
+    tc.write_image(tmp_path / "sky.fits.fz", star_image(shape=(200, 240)), wcs.to_header(), tile_shape=(32, 32))
+    return tmp_path / "sky.fits.fz", wcs
+
+
+def test_help_and_bad_files(tmp_path):
+    check_help("cutout", "--index", "--section", "--sky", "--png")
+    check_no_fits("cutout", tmp_path, "--index", "0:1,0:1")
+    assert "No such file" in fail("cutout", "--index", "0:1,0:1", tmp_path / "nowhere.fits.fz")
+
+
+@pytest.mark.parametrize("words", [["--index", "300:340,200:260"], ["--section", "[201:260,301:340]"], ["--at", "229.5,319.5", "--size", "60,40"]],
+                         ids=lambda words: words[0])
+def test_pixels(tmp_path, words):
+    out = tmp_path / "a.fits"
+    text = succeed("cutout", PANOPTES, *words, "-o", out)
+    assert "40 x 60 pixels, 40 tiles" in text
+    assert_array_equal(fits.getdata(out), IMAGE[300:340, 200:260])
+
+
+def test_the_usual_name(tmp_path):
+    (tmp_path / "p.fits.fz").write_bytes(PANOPTES.read_bytes())
+    succeed("cutout", tmp_path / "p.fits.fz", "--index", "0:9,0:9", "--quiet")
+    assert_array_equal(fits.getdata(tmp_path / "p.cutout.fits"), IMAGE[:9, :9])
+    assert "exists already" in fail("cutout", tmp_path / "p.fits.fz", "--index", "0:9,0:9")
+    succeed("cutout", tmp_path / "p.fits.fz", "--index", "0:9,0:9", "--compress")
+    assert_array_equal(tc.read_image(tmp_path / "p.cutout.fits.fz"), IMAGE[:9, :9])
+
+
+@pytest.mark.parametrize("text", ["210.9 54.5", "14h03m36s +54d30m00s", "14:03:36 +54:30:00"])
+def test_the_sky(sky, tmp_path, text):
+    path, wcs = sky
+    out = tmp_path / "a.fits"
+    succeed("cutout", path, "--sky", text, "--size", "18 arcmin", "-o", out)
+    header = fits.getheader(out)
+    assert (header["NAXIS1"], header["NAXIS2"]) == (30, 30)
+    x, y = WCS(header).world_to_pixel(SkyCoord(210.9, 54.5, unit="deg"))
+    assert_allclose([x, y], 14.5, atol=0.6)
+    corner = wcs.world_to_pixel(WCS(header).pixel_to_world(0, 0))
+    left, bottom = (round(float(value)) for value in corner)
+    assert_array_equal(fits.getdata(out), star_image(shape=(200, 240))[bottom:bottom + 30, left:left + 30])
+
+
+def test_a_picture(tmp_path):
+    for words in (["-o", tmp_path / "a.png"], ["--png", "-o", tmp_path / "b"]):
+        succeed("cutout", PANOPTES, "--index", "0:50,0:60", *words)
+        assert words[-1].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    from matplotlib.image import imread
+
+    assert imread(tmp_path / "a.png").shape[:2] == (50, 60)
+
+
+def test_remote(tmp_path):
+    with range_server({"p.fits.fz": PANOPTES.read_bytes()}) as server:
+        text = succeed("cutout", server.url + "p.fits.fz", "--index", "300:340,200:260", "-o", tmp_path / "a.fits")
+        assert server.nbytes < 200_000
+    assert "2 requests" in text
+    assert_array_equal(fits.getdata(tmp_path / "a.fits"), IMAGE[300:340, 200:260])
+
+
+def test_many_files_and_standard_output(tmp_path):
+    (tmp_path / "out").mkdir()
+    names = ["galsim_testS_internal.fits.fz", "galsim_testD.fits.fz"]
+    succeed("cutout", *(SHIPPED / name for name in names), "--index", "0:3,0:3", "-o", tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["galsim_testD.cutout.fits", "galsim_testS_internal.cutout.fits"]
+    done = process("cutout", PANOPTES, "--index", "0:9,0:9", "-o", "-")
+    assert_array_equal(fits.HDUList.fromstring(done.stdout)[0].data, IMAGE[:9, :9])
+
+
+def test_edges(tmp_path):
+    succeed("cutout", PANOPTES, "--at", "0,0", "--size", "10", "-o", tmp_path / "trim.fits")
+    assert fits.getdata(tmp_path / "trim.fits").shape == (5, 5)
+    assert "tilecomp: " in fail("cutout", PANOPTES, "--at", "0,0", "--size", "10", "--mode", "strict", "-o", tmp_path / "x.fits")
+
+
+def test_damage(tmp_path):
+    write_broken(tmp_path / "a.fits.fz", "f4")
+    assert "row 3" in fail("cutout", tmp_path / "a.fits.fz", "--index", "0:16,32:64")
+    succeed("cutout", "--fill", tmp_path / "a.fits.fz", "--index", "0:16,32:64")
+    assert np.isnan(fits.getdata(tmp_path / "a.cutout.fits")).sum() == 256
+    (tmp_path / "cut.fits.fz").write_bytes((tmp_path / "a.fits.fz").read_bytes()[:30_000])
+    assert "cut.fits.fz" in fail("cutout", tmp_path / "cut.fits.fz", "--index", "250:256,250:256")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give one of"), (["--index", "0:9,0:9", "--at", "1,1"], "give one of"), (["--index", "9"], "expected a range"),
+        (["--section", "0:9,1:9"], "expected a range"), (["--at", "1,1"], "--size belongs"), (["--index", "0:9,0:9", "--size", "3"], "--size belongs"),
+        (["--at", "here", "--size", "3"], "expected X,Y"), (["--sky", "up and left", "--size", "3"], "--sky"),
+        (["--at", "1,1", "--size", "big"], "--size"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_options(words, message):
+    assert message in fail("cutout", PANOPTES, *words, code=2)
+
+
+def test_boxes_outside(tmp_path):
+    assert "tilecomp: " in fail("cutout", PANOPTES, "--index", "900:910,0:10", "-o", tmp_path / "a.fits")
+    assert "tilecomp: " in fail("cutout", PANOPTES, "--index", "0:10", "--hdu", "NOWHERE", "-o", tmp_path / "a.fits")

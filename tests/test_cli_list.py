@@ -1,0 +1,30 @@
+"""tilecomp list: a line for each HDU."""
+
+from command_line import check_help, check_missing, check_no_fits, process, succeed
+from needs import SHIPPED
+
+
+def test_help_and_bad_files(tmp_path):
+    check_help("list")
+    check_missing("list", tmp_path)
+    check_no_fits("list", tmp_path)
+
+
+def test_lines():
+    lines = succeed("list", SHIPPED / "panoptes_solved.fits.fz", SHIPPED / "galsim_test_multiS.fits.fz").splitlines()
+    images = [line for line in lines if "compressed image" in line]
+    assert len(images) == 13
+    assert images[0].split()[1:] == [
+        "1", "COMPRESSED_IMAGE", "compressed", "image", "700", "x", "700", "uint16", "RICE_1", "1", "x", "700", "1.76", "589", "kB"]
+
+
+def test_nothing_is_cut_off_in_a_pipe():
+    done = process("list", SHIPPED / "legacypipe_ksb_staticmask_ood_v1.fits.fz")
+    assert done.stdout.decode().count(str(SHIPPED / "legacypipe_ksb_staticmask_ood_v1.fits.fz")) == 5
+
+
+def test_a_cut_file(tmp_path):
+    content = (SHIPPED / "panoptes_solved.fits.fz").read_bytes()
+    done = process("list", "-", input=content[:2880 * 8])
+    assert done.returncode == 0
+    assert b"compressed image" in done.stdout

@@ -1,0 +1,83 @@
+"""tilecomp refs: what is written opens in zarr, xarray and Icechunk, with the right pixels."""
+
+import json
+
+import pytest
+from numpy.testing import assert_array_equal
+
+import astropy_tilecomp as tc
+import needs
+from command_line import check_help, check_missing, check_no_fits, fail, leftovers, succeed
+from damaged_files import star_image
+
+IMAGES = [star_image(shape=(60, 80)), star_image("i2", (60, 80))[::-1].copy()]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two images."""
+    for name, image in zip("ab", IMAGES):
+        tc.write_image(tmp_path / f"{name}.fits.fz", image, tile_shape=(16, 16), name="SCI")
+    return tmp_path
+
+
+def test_help_and_bad_files(tmp_path):
+    check_help("refs", "--format", "--hdu", "--stack-dimension")
+    check_missing("refs", tmp_path)
+    check_no_fits("refs", tmp_path)
+
+
+def test_json(files):
+    zarr, fsspec = needs.module("zarr"), needs.module("fsspec")
+    succeed("refs", "--hdu", "SCI", files / "a.fits.fz")
+    refs = json.loads((files / "a.fits.fz.json").read_text())
+    fs = fsspec.filesystem("reference", fo=refs, asynchronous=True)
+    assert_array_equal(zarr.open_array(zarr.storage.FsspecStore(fs, read_only=True), mode="r")[:], IMAGES[0])
+    assert "--force replaces it" in fail("refs", files / "a.fits.fz")
+
+
+def test_a_stack_in_json(files):
+    zarr, fsspec = needs.module("zarr"), needs.module("fsspec")
+    succeed("refs", files / "*.fz", "-o", files / "stack.json", "--stack-dimension", "night")
+    refs = json.loads((files / "stack.json").read_text())
+    fs = fsspec.filesystem("reference", fo=refs, asynchronous=True)
+    array = zarr.open_group(zarr.storage.FsspecStore(fs, read_only=True), mode="r")["SCI"]
+    assert_array_equal(array[:], IMAGES)
+    assert array.metadata.dimension_names[0] == "night"
+    assert "--output has to name" in fail("refs", files / "*.fz", code=2)
+
+
+def test_parquet(files):
+    needs.module("kerchunk")
+    xarray = needs.module("xarray")
+    succeed("refs", files / "a.fits.fz", "-o", files / "a.parquet")
+    assert_array_equal(xarray.open_dataset(str(files / "a.parquet"), engine="kerchunk").SCI.values, IMAGES[0])
+    succeed("refs", files / "*.fz", "-o", files / "stack.parquet")
+    assert_array_equal(xarray.open_dataset(str(files / "stack.parquet"), engine="kerchunk").SCI.values, IMAGES)
+    assert "--force replaces it" in fail("refs", files / "a.fits.fz", "-o", files / "a.parquet")
+    succeed("refs", "--force", files / "b.fits.fz", "-o", files / "a.parquet")
+    assert_array_equal(xarray.open_dataset(str(files / "a.parquet"), engine="kerchunk").SCI.values, IMAGES[1])
+
+
+def test_icechunk(files):
+    icechunk, zarr = needs.module("icechunk"), needs.module("zarr")
+    needs.module("virtualizarr")
+    for names, out, expected in ((["a"], "a.icechunk", IMAGES[0]), (["a", "b"], "stack.icechunk", IMAGES)):
+        succeed("refs", *(files / f"{name}.fits.fz" for name in names), "-o", files / out)
+        storage = icechunk.local_filesystem_storage(str(files / out))
+        allowed = {f"{files.resolve().as_uri()}/": None}
+        session = icechunk.Repository.open(storage, authorize_virtual_chunk_access=allowed).readonly_session("main")
+        assert_array_equal(zarr.open_group(session.store, mode="r")["SCI"][:], expected)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet", "icechunk"])
+def test_a_failure_leaves_nothing(files, form):
+    (files / "cut.fits.fz").write_bytes((files / "a.fits.fz").read_bytes()[:9000])
+    assert "tilecomp: " in fail("refs", files / "cut.fits.fz", "--format", form, "-o", files / "out")
+    assert leftovers(files) == []
+    assert not (files / "out").exists()
+
+
+def test_bad_options(files):
+    assert "is not one of" in fail("refs", "--format", "csv", files / "a.fits.fz", code=2)
+    assert "is not for parquet" in fail("refs", "--stored", files / "a.fits.fz", "-o", files / "a.parquet", code=2)

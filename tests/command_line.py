@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 from click.testing import CliRunner
+from needs import REPOSITORY
 
 from astropy_tilecomp.adapters.cli.group import tilecomp
-from needs import REPOSITORY
 
 COLOURS = re.compile(r"\x1b\[")
 

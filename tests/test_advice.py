@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from astropy.io import fits
+from damaged_files import star_image
+from needs import SHIPPED
 
 import astropy_tilecomp as tc
 from astropy_tilecomp.advice import CUTOUT_TOLERANCE, SIZE_TOLERANCE
-from damaged_files import star_image
-from needs import SHIPPED
 
 
 def test_integers_lose_nothing():

@@ -5,10 +5,10 @@ import shlex
 
 import pytest
 from astropy.io import fits
-
-import astropy_tilecomp as tc
 from command_line import check_help, check_missing, check_no_fits, fail, process, succeed
 from damaged_files import star_image
+
+import astropy_tilecomp as tc
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ import pytest
 from astropy.coordinates import SkyCoord
 from astropy.io import fits
 from astropy.wcs import WCS
-from numpy.testing import assert_allclose, assert_array_equal
-
-import astropy_tilecomp as tc
 from command_line import check_help, check_no_fits, fail, process, succeed
 from damaged_files import star_image, write_broken
 from needs import SHIPPED
+from numpy.testing import assert_allclose, assert_array_equal
 from servers import range_server
+
+import astropy_tilecomp as tc
 
 PANOPTES = SHIPPED / "panoptes_solved.fits.fz"
 IMAGE = tc.read_image(PANOPTES)
@@ -32,8 +32,10 @@ def test_help_and_bad_files(tmp_path):
     assert "No such file" in fail("cutout", "--index", "0:1,0:1", tmp_path / "nowhere.fits.fz")
 
 
-@pytest.mark.parametrize("words", [["--index", "300:340,200:260"], ["--section", "[201:260,301:340]"], ["--at", "229.5,319.5", "--size", "60,40"]],
-                         ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [["--index", "300:340,200:260"], ["--section", "[201:260,301:340]"], ["--at", "229.5,319.5", "--size", "60,40"]],
+    ids=lambda words: words[0],
+)
 def test_pixels(tmp_path, words):
     out = tmp_path / "a.fits"
     text = succeed("cutout", PANOPTES, *words, "-o", out)
@@ -109,7 +111,8 @@ def test_damage(tmp_path):
     ("words", "message"),
     [
         ([], "give one of"), (["--index", "0:9,0:9", "--at", "1,1"], "give one of"), (["--index", "9"], "expected a range"),
-        (["--section", "0:9,1:9"], "expected a range"), (["--at", "1,1"], "--size belongs"), (["--index", "0:9,0:9", "--size", "3"], "--size belongs"),
+        (["--section", "0:9,1:9"], "expected a range"), (["--at", "1,1"], "--size belongs"),
+        (["--index", "0:9,0:9", "--size", "3"], "--size belongs"),
         (["--at", "here", "--size", "3"], "expected X,Y"), (["--sky", "up and left", "--size", "3"], "--sky"),
         (["--at", "1,1", "--size", "big"], "--size"),
     ],

@@ -2,10 +2,11 @@
 
 import json
 
-import astropy_tilecomp as tc
 from command_line import check_help, check_missing, check_no_fits, fail, process, succeed
 from damaged_files import write_broken
 from needs import SHIPPED
+
+import astropy_tilecomp as tc
 
 
 def test_help_and_bad_files(tmp_path):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from astropy.io import fits
+from command_line import check_help, check_missing, check_no_fits, fail, leftovers, process, succeed
+from damaged_files import star_image
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-from command_line import check_help, check_missing, check_no_fits, fail, leftovers, process, succeed
-from damaged_files import star_image
 
 
 @pytest.fixture

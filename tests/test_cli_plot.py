@@ -1,8 +1,7 @@
 """tilecomp plot: files of several formats, and what cannot be drawn."""
 
-import pytest
-
 import needs
+import pytest
 from command_line import check_help, check_missing, check_no_fits, fail, leftovers, succeed
 from damaged_files import write_broken
 

@@ -2,13 +2,13 @@
 
 import json
 
+import needs
 import pytest
+from command_line import check_help, check_missing, check_no_fits, fail, leftovers, succeed
+from damaged_files import star_image
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
-from command_line import check_help, check_missing, check_no_fits, fail, leftovers, succeed
-from damaged_files import star_image
 
 IMAGES = [star_image(shape=(60, 80)), star_image("i2", (60, 80))[::-1].copy()]
 

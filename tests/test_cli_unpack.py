@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from astropy.io import fits
-
-import astropy_tilecomp as tc
 from command_line import check_help, check_missing, check_no_fits, fail, leftovers, process, succeed
 from damaged_files import star_image, write_broken
+
+import astropy_tilecomp as tc
 
 
 @pytest.fixture

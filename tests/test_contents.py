@@ -5,12 +5,12 @@ import shutil
 import numpy as np
 import pytest
 from astropy.io import fits
-
-import astropy_tilecomp as tc
 from damaged_files import star_image, write_broken
 from needs import SHIPPED
 from servers import range_server
 from small_files import PRIMARY, CompressedImage, gzip_1
+
+import astropy_tilecomp as tc
 
 
 def test_every_kind_of_hdu(tmp_path):

@@ -1,11 +1,11 @@
 """plot: figures have the panels that they should have, and files appear."""
 
+import needs
 import numpy as np
 import pytest
+from damaged_files import write_broken
 
 import astropy_tilecomp as tc
-import needs
-from damaged_files import write_broken
 
 matplotlib = needs.module("matplotlib")
 matplotlib.use("Agg")

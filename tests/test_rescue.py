@@ -2,24 +2,26 @@
 
 import subprocess
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
+from damaged_files import BROKEN_ROWS, break_tiles, pixels_of, star_image, streams_of, write_broken
 from encoded_images import encode_image
 from numpy.testing import assert_array_equal
 from small_files import CompressedImage
 
 import astropy_tilecomp as tc
-import needs
 from astropy_tilecomp.rescue import salvaged_name
-from damaged_files import BROKEN_ROWS, break_tiles, pixels_of, star_image, streams_of, write_broken
 
 CASES = [
     ("i2", {}), ("i2", {"algorithm": "HCOMPRESS_1"}), ("i2", {"algorithm": "PLIO_1"}), ("i2", {"algorithm": "GZIP_2"}),
     ("u2", {}), ("u1", {}), ("i4", {}), ("i8", {}), ("f4", {}), ("f4", {"quantize_method": "SUBTRACTIVE_DITHER_2"}),
     ("f4", {"algorithm": "HCOMPRESS_1"}), ("f4", {"lossless": True}), ("f8", {"algorithm": "GZIP_1"}),
 ]
-each_case = pytest.mark.parametrize(("dtype", "options"), CASES, ids=[f"{dtype} {' '.join(map(str, options.values()))}" for dtype, options in CASES])
+each_case = pytest.mark.parametrize(
+    ("dtype", "options"), CASES, ids=[" ".join(map(str, (dtype, *options.values()))) for dtype, options in CASES]
+)
 
 
 @each_case

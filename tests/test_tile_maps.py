@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from damaged_files import BROKEN_ROWS, star_image, streams_of, write_broken
+from needs import SHIPPED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import astropy_tilecomp as tc
 from astropy_tilecomp.tile_maps import estimate_noise
-from damaged_files import BROKEN_ROWS, star_image, streams_of, write_broken
-from needs import SHIPPED
 
 
 def test_integers(tmp_path):

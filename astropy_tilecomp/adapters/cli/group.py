@@ -58,6 +58,8 @@ def tilecomp():
 
 def main() -> None:
     """Run the command line; warnings become lines of its own."""
+    import astropy  # noqa: F401  (it takes warnings for its log when it is imported, which we undo)
+
     warnings.showwarning = warn
     try:
         tilecomp(prog_name="tilecomp")

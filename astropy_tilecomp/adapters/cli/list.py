@@ -11,6 +11,7 @@ import astropy_tilecomp as tc
 
 from . import options
 from .many import expand, for_each
+from .messages import say
 from .outputs import input_of
 from .tables import show_table, size_text
 
@@ -25,6 +26,9 @@ def command(files, storage_option):
     read = partial(_info, storage_options=options.storage_options(storage_option))
     reports = for_each(expand(files), read, quiet=True)
     show_table(COLUMNS, (row for report in reports for row in _rows(report)))
+    for report in reports:
+        if report.problem:
+            say(f"{report.path}: {report.problem}")
 
 
 def _info(name: str, threads: int, tell, **how):

@@ -46,5 +46,6 @@ def say(message: str) -> None:
 
 
 def warn(message, category, filename, lineno, file=None, line=None) -> None:
-    """Show a warning as a line of its own, in the place of `warnings.showwarning`."""
-    say(f"warning: {message}")
+    """Show a warning of this package or of astropy as a line of its own, in the place of `warnings.showwarning`."""
+    if category.__module__.startswith("astropy"):
+        say(f"warning: {message}")

@@ -72,7 +72,7 @@ def _settings(algorithm, tile, whole, level, level_zeros, level_plain, seed, sca
         raise click.UsageError("-q, -qz and -q0 exclude one another")
     method = 2 if level_zeros is not None else -1 if level_plain is not None else 1
     return {
-        "algorithm": algorithm, "tile_shape": "whole" if whole else tile_shape(tile), "quantize_method": method,
+        "algorithm": algorithm and algorithm.upper(), "tile_shape": "whole" if whole else tile_shape(tile), "quantize_method": method,
         "quantize_level": given[0] if given else None, "dither_seed": seed, "hcomp_scale": scale, "hcomp_smooth": smooth,
         "lossless": lossless, "checksum": not no_checksum, "verify": verify,
     }

@@ -1,10 +1,11 @@
 # Every target does its own set-up: it needs Python >= 3.11, gcc, make and git, and apt for the rest (tools/setup.sh).
 PYTHON_IN_VENV = .venv/bin/python
 C_TESTS = cextern/tilecomp/tests
-SECONDS_PER_FUZZER ?= 8
+SECONDS_PER_FUZZER ?= 15
+JOBS := $(shell nproc 2>/dev/null || echo 2)
 ROWS ?=
 
-.PHONY: demo test test-c test-python test-paths test-newest bench bench-memory bench-kernels fuzz sanitize docs lint dist clean
+.PHONY: demo test test-c test-python test-paths test-newest bench bench-memory bench-kernels fuzz sanitize tsan docs lint dist clean
 
 demo:
 	tools/setup.sh demo
@@ -13,9 +14,9 @@ demo:
 # The whole suite: C under sanitizers, a short run of each fuzzer, the docs, and pytest, whose closing line ends it.
 test:
 	tools/setup.sh test
-	$(MAKE) -C $(C_TESTS) check
-	$(MAKE) -C $(C_TESTS) sanitize
-	$(MAKE) -C $(C_TESTS) fuzz SECONDS=$(SECONDS_PER_FUZZER)
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) check
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) sanitize
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) fuzz SECONDS=$(SECONDS_PER_FUZZER)
 	rm -rf docs/api
 	$(PYTHON_IN_VENV) -m sphinx -W -q -b html docs docs/_build/html
 	$(PYTHON_IN_VENV) -m pytest
@@ -52,12 +53,15 @@ bench-kernels:
 fuzz:
 	tools/setup.sh test
 	$(PYTHON_IN_VENV) tests/fuzz_files.py --files 20000
-	$(MAKE) -C $(C_TESTS) fuzz RUNS=10000000
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) fuzz RUNS=10000000
 
-sanitize:
+# All C tests under the address and undefined-behaviour sanitizers, and under the thread sanitizer.
+sanitize: tsan
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) sanitize
+
+tsan:
 	tools/setup.sh test
-	$(MAKE) -C $(C_TESTS) sanitize
-	$(MAKE) -C $(C_TESTS) tsan
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) tsan
 
 docs:
 	tools/setup.sh docs

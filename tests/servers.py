@@ -114,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
-            request.ended = time.monotonic()
+            request.ended = request.ended or time.monotonic()
 
     def wanted(self, size):
         """First byte and the byte after the last that the request asks for."""
@@ -147,8 +147,8 @@ class Handler(BaseHTTPRequestHandler):
         self.begin(206 if partial else 200, stop - start, (start, stop, len(body)) if partial else None, fault == "changed")
         sent = (stop - start) // 2 if fault == "cut" else stop - start
         self.state.wait_for_line(sent)
+        request.nbytes, request.ended = sent, time.monotonic()  # before the client can go on
         self.wfile.write(body[start:start + sent])
-        request.nbytes = sent
         if fault == "cut":
             self.close_connection = True
 

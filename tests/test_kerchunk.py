@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -10,7 +11,6 @@ from astropy.table import Table
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
 
 kerchunk_fits = needs.module("kerchunk.fits")
 combine = needs.module("kerchunk.combine")

@@ -3,13 +3,13 @@
 import pickle
 from pathlib import Path
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-import needs
 
 virtualizarr = needs.module("virtualizarr")
 obstore_store = needs.module("obstore.store")

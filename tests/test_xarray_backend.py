@@ -4,15 +4,15 @@ import pickle
 import subprocess
 import sys
 
+import needs
 import numpy as np
 import pytest
+import small_files
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from servers import range_server
 
 import astropy_tilecomp as tc
-import needs
-import small_files
-from servers import range_server
 
 xarray = needs.module("xarray")
 needs.module("dask.array")
@@ -66,14 +66,14 @@ def test_chunks_are_whole_tiles(cube):
 
 
 INDICES = {
-    "integers": dict(z=2, y=3, x=4),
-    "negative": dict(z=-1, y=slice(-5, None)),
-    "steps": dict(z=slice(None, None, 2), y=slice(1, 38, 5), x=slice(0, 50, 7)),
-    "backwards": dict(y=slice(None, None, -3)),
-    "outer": dict(z=[5, 0, 3], y=[39, 2, 2, 7], x=slice(3, 9)),
-    "mask": dict(y=np.arange(40) % 3 == 0),
-    "empty": dict(y=slice(5, 5)),
-    "array": dict(x=np.array([49, 0])),
+    "integers": {"z": 2, "y": 3, "x": 4},
+    "negative": {"z": -1, "y": slice(-5, None)},
+    "steps": {"z": slice(None, None, 2), "y": slice(1, 38, 5), "x": slice(0, 50, 7)},
+    "backwards": {"y": slice(None, None, -3)},
+    "outer": {"z": [5, 0, 3], "y": [39, 2, 2, 7], "x": slice(3, 9)},
+    "mask": {"y": np.arange(40) % 3 == 0},
+    "empty": {"y": slice(5, 5)},
+    "array": {"x": np.array([49, 0])},
 }
 
 

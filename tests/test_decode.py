@@ -56,7 +56,7 @@ def decoded(image, index=..., *, order="C", byteorder="=", scaled=True, **option
 
 
 @given(data=st.data())
-def test_fused_path_equals_the_steps(data):
+def test_fused_path_equals_the_steps(data):  # S17
     grid = data.draw(tile_grids(max_axes=3, min_size=1, max_size=9))
     image = data.draw(encoded_images(grid))
     index = data.draw(st.one_of(basic_indices(grid.image_shape, allow_newaxis=False), array_indices(grid.image_shape)))

@@ -48,7 +48,7 @@ def reader_of(image, **options):
 
 
 @given(data=st.data())
-def test_any_index_gives_what_numpy_gives(data):
+def test_any_index_gives_what_numpy_gives(data):  # S43
     grid = data.draw(tile_grids(max_axes=4, max_size=9))
     pixels = integers(grid.image_shape)
     encoded = encode_image(pixels, grid.tile_shape, data.draw(st.sampled_from(("RICE_1", "GZIP_2"))))
@@ -62,7 +62,7 @@ def test_any_index_gives_what_numpy_gives(data):
 
 
 @given(data=st.data())
-def test_bytes_read_are_those_of_the_touched_tiles(data):
+def test_bytes_read_are_those_of_the_touched_tiles(data):  # S27
     grid = data.draw(tile_grids(max_axes=3, min_size=1, max_size=9))
     encoded = encode_image(integers(grid.image_shape), grid.tile_shape, "GZIP_1")
     index = data.draw(basic_indices(grid.image_shape, allow_newaxis=False))

@@ -9,6 +9,7 @@ A page runs in a folder that holds the files of ``tests/data``. Blocks run in th
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import shlex
@@ -89,7 +90,8 @@ def run_in_this_environment(words, folder):
     """Run a command with the interpreter of the tests."""
     programs = {"python": [sys.executable], "tilecomp": [sys.executable, "-m", "astropy_tilecomp"]}
     assert words[0] in programs, f"{words[0]} is neither run nor listed in NOT_RUN"
-    done = subprocess.run([*programs[words[0]], *words[1:]], cwd=folder, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([*programs[words[0]], *words[1:]], cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, f"{shlex.join(words)}: {done.stderr}"
 
 

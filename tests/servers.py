@@ -1,4 +1,4 @@
-"""A web server on the loopback address that serves ranges of files, counts requests, and fails on demand."""
+"""Servers on the loopback address: one of ranges of files, which counts requests and fails on demand, and one of S3."""
 
 import re
 import threading
@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import needs
 
 
 @dataclass
@@ -187,3 +189,30 @@ def range_server(files=None):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def s3_server(bucket, objects):
+    """
+    Serve objects (key to bytes) from a bucket as long as the block runs; skips the test without moto.
+
+    Yields
+    ------
+    (str, client)
+        URL of the server, and a boto3 client of it; its keys are "testing" and "testing".
+    """
+    moto = needs.module("moto.server")
+    boto3 = needs.module("boto3")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "us-east-1"}
+        client = boto3.client("s3", endpoint_url=endpoint, **keys)
+        client.create_bucket(Bucket=bucket)
+        for key, content in objects.items():
+            client.put_object(Bucket=bucket, Key=key, Body=content, ACL="public-read")
+        yield endpoint, client
+    finally:
+        server.stop()

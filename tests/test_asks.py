@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from needs import REPOSITORY
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-from needs import REPOSITORY
 
 ASKS = list(csv.DictReader((REPOSITORY / "docs" / "asks.csv").read_text().splitlines()))
 

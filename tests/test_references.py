@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import small_files
 from numpy.testing import assert_array_equal
+from servers import s3_server
 from test_cases import REFUSALS, each_case
 
 import astropy_tilecomp as tc
@@ -170,16 +171,17 @@ def test_axes_without_pixels(tmp_path, shape):
     assert array[...].shape == shape
 
 
-def test_over_s3(bucket, image):  # noqa: F811
+def test_over_s3(panoptes):
     needs.module("s3fs")
-    options = {"endpoint_url": bucket[0], "key": "testing", "secret": "testing"}
-    refs = tc.references("s3://sky/tiles.fits", hdu=1, storage_options=options)
-    assert "testing" not in json.dumps(refs)
-    array = tc.open_references(refs, options)
-    assert_array_equal(array[500:600, 100:200], image[500:600, 100:200])
-    references = tc.tile_references("s3://sky/tiles.fits", storage_options=options, framed=True)
-    array = zarr.open_group(tc.TileStore(references, options), mode="r")[references.name]
-    assert_array_equal(array[500:510, 100:110], image[500:510, 100:110])
+    image, url = tc.read_image(panoptes), "s3://sky/stars.fits"
+    with s3_server("sky", {"stars.fits": panoptes.read_bytes()}) as (endpoint, _):
+        options = {"endpoint_url": endpoint, "key": "testing", "secret": "testing"}
+        refs = tc.references(url, hdu=1, storage_options=options)
+        assert "testing" not in json.dumps(refs)
+        assert_array_equal(tc.open_references(refs, options)[500:600, 100:200], image[500:600, 100:200])
+        references = tc.tile_references(url, storage_options=options, framed=True)
+        array = zarr.open_group(tc.TileStore(references, options), mode="r")[references.name]
+        assert_array_equal(array[500:510, 100:110], image[500:510, 100:110])
 
 
 BLOCKED = """

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
-from servers import range_server
+from servers import range_server, s3_server
 
 import astropy_tilecomp as tc
 from astropy_tilecomp import remote
@@ -367,18 +367,8 @@ def test_reading_in_the_loop_of_fsspec_is_refused(url):
 @pytest.fixture(scope="module")
 def bucket(content):
     """URL of an S3 server on the loopback address, which has the file as s3://sky/tiles.fits."""
-    moto = needs.module("moto.server")
-    boto3 = needs.module("boto3")
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "us-east-1"}
-    client = boto3.client("s3", endpoint_url=endpoint, **keys)
-    client.create_bucket(Bucket="sky")
-    client.put_object(Bucket="sky", Key="tiles.fits", Body=content, ACL="public-read")
-    yield endpoint, client
-    server.stop()
+    with s3_server("sky", {"tiles.fits": content}) as found:
+        yield found
 
 
 SIGNED = {"key": "testing", "secret": "testing"}

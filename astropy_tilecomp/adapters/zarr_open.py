@@ -31,10 +31,10 @@ def open_references(references: dict, storage_options: dict | None = None, *, ba
     HeaderError
         If the references point to files in more than one kind of place.
     """
-    with extra("zarr"):
-        import zarr
     with extra("remote"):
         import fsspec
+    with extra("zarr"):
+        import zarr
 
     refs = {
         key: content.decode() if isinstance(content, bytes) else content

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import needs
-
 
 @dataclass
 class Request:
@@ -201,6 +199,8 @@ def s3_server(bucket, objects):
     (str, client)
         URL of the server, and a boto3 client of it; its keys are "testing" and "testing".
     """
+    import needs  # not for the benchmarks, which use the other server
+
     moto = needs.module("moto.server")
     boto3 = needs.module("boto3")
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

@@ -301,7 +301,7 @@ cdef extern from "tc_gzip.h" nogil:
     tc_gzip_encoder *tc_gzip_encoder_new(int)
     void tc_gzip_encoder_free(tc_gzip_encoder *)
     size_t tc_gzip_bound(size_t)
-    tc_status tc_gzip_encode(tc_gzip_encoder *, const uint8_t *, size_t, uint8_t *, size_t, size_t *)
+    tc_status tc_gzip_encode(tc_gzip_encoder *, const uint8_t *, size_t, size_t, uint8_t *, size_t, size_t *)
     int TC_GZIP_DEFAULT_LEVEL
 
 cdef extern from "tc_shuffle.h" nogil:
@@ -332,8 +332,8 @@ def gzip_inflate(const uint8_t[::1] src not None, uint8_t[::1] dst not None):
     return status, used, nbytes
 
 
-def gzip_encode(const uint8_t[::1] src not None, uint8_t[::1] dst not None, int level):
-    """Deflate bytes into one member."""
+def gzip_encode(const uint8_t[::1] src not None, uint8_t[::1] dst not None, int level, size_t plane):
+    """Deflate bytes, planes of `plane` bytes each or none (0), into one member; return (status, used)."""
     cdef const uint8_t *first = &src[0] if src.shape[0] else NULL
     cdef uint8_t *out = &dst[0] if dst.shape[0] else NULL
     cdef size_t src_len = src.shape[0], cap = dst.shape[0], used = 0
@@ -342,7 +342,7 @@ def gzip_encode(const uint8_t[::1] src not None, uint8_t[::1] dst not None, int 
     with nogil:
         encoder = tc_gzip_encoder_new(level)
         if encoder != NULL:
-            status = tc_gzip_encode(encoder, first, src_len, out, cap, &used)
+            status = tc_gzip_encode(encoder, first, src_len, plane, out, cap, &used)
             tc_gzip_encoder_free(encoder)
     return status, used
 

@@ -73,9 +73,9 @@ class Gzip1(BigEndianCodec):
     def encode_pixels(self, pixels):
         return self._deflate(big_endian_bytes(pixels))
 
-    def _deflate(self, content):
+    def _deflate(self, content, plane=0):
         stream = np.empty(_kernels.gzip_bound(content.size), np.uint8)
-        status, used = _kernels.gzip_encode(content, stream, self.level)
+        status, used = _kernels.gzip_encode(content, stream, self.level, plane)
         self._check(status, None, None)
         return stream[:used].tobytes()
 
@@ -129,6 +129,6 @@ class Gzip2(Gzip1):
             raw = big_endian_bytes(raw.view(f"u{width}"))
         planes = np.empty_like(raw)
         _kernels.shuffle(raw, planes, width)
-        return self._deflate(planes)
+        return self._deflate(planes, raw.size // width)
 
 

@@ -222,7 +222,7 @@ static tc_status encode_bytes(workspace *work, const void *pixels, size_t n, siz
 {
     if (shuffled) tc_shuffle(pixels, n, width, work->bytes);
     else tc_byteswap(pixels, n, width, work->bytes);
-    return tc_gzip_encode(work->gzip, work->bytes, n * width, to.dst, to.cap, used);
+    return tc_gzip_encode(work->gzip, work->bytes, n * width, shuffled ? n : 0, to.dst, to.cap, used);
 }
 
 static tc_status encode_raw(const void *pixels, size_t n, size_t width, room to, size_t *used)

@@ -1,8 +1,24 @@
 #include "tc_gzip.h"
 
 #include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "tc_cpu.h"
+#include "tc_deflate.h"
 #include "tc_gzip_fault.h"
+
+enum {
+    HEADER = 10, /* bytes in front of the DEFLATE stream, */
+    TRAILER = 8, /* and behind it */
+    SHRINKS = 8  /* content that shrinks by more is so soon deflated that both encoders can be tried */
+};
+
+struct tc_gzip_encoder {
+    int level;
+    tc_cpu cpu;
+    struct libdeflate_compressor *libdeflate;
+};
 
 tc_gzip_decoder *tc_gzip_decoder_new(void)
 {
@@ -55,22 +71,65 @@ tc_status tc_gzip_decode(tc_gzip_decoder *decoder, const uint8_t *src, size_t sr
 
 tc_gzip_encoder *tc_gzip_encoder_new(int level)
 {
-    return level < 0 || level > 12 ? NULL : libdeflate_alloc_compressor(level);
+    tc_gzip_encoder *const encoder = level < 0 || level > 12 ? NULL : malloc(sizeof *encoder);
+
+    if (!encoder) return NULL;
+    *encoder = (tc_gzip_encoder){level, tc_cpu_level(), libdeflate_alloc_compressor(level)};
+    if (encoder->libdeflate) return encoder;
+    free(encoder);
+    return NULL;
 }
 
 void tc_gzip_encoder_free(tc_gzip_encoder *encoder)
 {
-    libdeflate_free_compressor(encoder);
+    if (!encoder) return;
+    libdeflate_free_compressor(encoder->libdeflate);
+    free(encoder);
 }
 
 size_t tc_gzip_bound(size_t src_len)
 {
-    return libdeflate_gzip_compress_bound(NULL, src_len);
+    const size_t a = libdeflate_deflate_compress_bound(NULL, src_len), b = tc_deflate_bound(src_len);
+
+    return HEADER + (a > b ? a : b) + TRAILER;
 }
 
-tc_status tc_gzip_encode(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_len,
+/* The DEFLATE stream of src, the same for every sufficient dst_cap; its length, or 0 for no space. */
+static size_t deflate(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_len, size_t plane, uint8_t *dst,
+                      size_t dst_cap)
+{
+    size_t ours, theirs, cap;
+
+    if (encoder->level != TC_GZIP_DEFAULT_LEVEL || plane == 0 ||
+        tc_deflate(encoder->cpu, src, src_len, plane, dst, dst_cap, &ours) != TC_OK)
+        return libdeflate_deflate_compress(encoder->libdeflate, src, src_len, dst, dst_cap);
+    if (ours >= src_len / SHRINKS) return ours;
+    cap = dst_cap - ours < ours ? dst_cap - ours : ours - 1;
+    theirs = libdeflate_deflate_compress(encoder->libdeflate, src, src_len, dst + ours, cap);
+    if (theirs) memmove(dst, dst + ours, theirs);
+    return theirs ? theirs : ours;
+}
+
+static uint8_t *put32(uint8_t *dst, uint32_t value)
+{
+    for (int byte = 0; byte < 4; byte++) *dst++ = (uint8_t)(value >> 8 * byte);
+    return dst;
+}
+
+tc_status tc_gzip_encode(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_len, size_t plane,
                          uint8_t *dst, size_t dst_cap, size_t *used)
 {
-    *used = libdeflate_gzip_compress(encoder, src, src_len, dst, dst_cap);
-    return *used ? TC_OK : TC_NO_SPACE;
+    const uint8_t effort = encoder->level < 2 ? 4 : encoder->level < 8 ? 0 : 2; /* fastest, none, best */
+    const uint8_t header[HEADER] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, effort, 0xff};
+    size_t nbytes;
+
+    *used = 0;
+    if (dst_cap < HEADER + TRAILER) return TC_NO_SPACE;
+    memcpy(dst, header, HEADER);
+    nbytes = deflate(encoder, src, src_len, plane, dst + HEADER, dst_cap - HEADER - TRAILER);
+    if (!nbytes) return TC_NO_SPACE;
+    dst = put32(dst + HEADER + nbytes, libdeflate_crc32(0, src, src_len));
+    put32(dst, (uint32_t)src_len);
+    *used = HEADER + nbytes + TRAILER;
+    return TC_OK;
 }

@@ -66,7 +66,7 @@ static size_t encode(const tc_scene *scene, const int32_t *tile, size_t nx, size
         tc_gzip_encoder *const encoder = tc_gzip_encoder_new(1);
         if (image->algorithm == TC_GZIP_2) tc_shuffle(tile, n, 4, bytes);
         else tc_byteswap(tile, n, 4, bytes);
-        status = tc_gzip_encode(encoder, bytes, 4 * n, dst, ROOM, &used);
+        status = tc_gzip_encode(encoder, bytes, 4 * n, 4 * n, dst, ROOM, &used);
         tc_gzip_encoder_free(encoder);
     }
     TC_CHECK_EQ(status, TC_OK);
@@ -292,7 +292,7 @@ static void test_fallback_columns(void)
             memcpy(scene->streams + job * ROOM, bytes, 4 * nx * ny);
         } else {
             scene->column[job] = TC_COLUMN_GZIP;
-            TC_CHECK_EQ(tc_gzip_encode(encoder, bytes, 4 * nx * ny, scene->streams + job * ROOM, ROOM, &used), TC_OK);
+            TC_CHECK_EQ(tc_gzip_encode(encoder, bytes, 4 * nx * ny, 4 * nx * ny, scene->streams + job * ROOM, ROOM, &used), TC_OK);
             scene->nbytes[job] = (int64_t)used;
         }
     }

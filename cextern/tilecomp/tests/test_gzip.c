@@ -99,7 +99,7 @@ static void test_every_cut_is_told_as_such(void)
             tc_gzip_encoder *const encoder = tc_gzip_encoder_new(level);
             size_t used;
 
-            TC_CHECK_EQ(tc_gzip_encode(encoder, src, n, dst, sizeof dst, &used), TC_OK);
+            TC_CHECK_EQ(tc_gzip_encode(encoder, src, n, n, dst, sizeof dst, &used), TC_OK);
             check_every_cut(dst, used, n);
             tc_gzip_encoder_free(encoder);
         }
@@ -159,12 +159,12 @@ static void test_round_trip_at_every_level(void)
         tc_gzip_encoder *const encoder = tc_gzip_encoder_new(level);
         size_t used, width, consumed;
 
-        TC_CHECK_EQ(tc_gzip_encode(encoder, src, N, dst, cap, &used), TC_OK);
+        TC_CHECK_EQ(tc_gzip_encode(encoder, src, N, N, dst, cap, &used), TC_OK);
         TC_CHECK_BYTES(dst, "\x1f\x8b\x08\0\0\0\0\0", 8); /* no name, time 0 */
         TC_CHECK_EQ(decode(dst, used, N, 1, back, &width, &consumed), TC_OK);
         TC_CHECK_EQ(consumed, used);
         TC_CHECK_BYTES(back, src, N);
-        TC_CHECK_EQ(tc_gzip_encode(encoder, src, N, dst, used - 8, &consumed), TC_NO_SPACE);
+        TC_CHECK_EQ(tc_gzip_encode(encoder, src, N, N, dst, used - 8, &consumed), TC_NO_SPACE);
         tc_gzip_encoder_free(encoder);
     }
     free(dst);

@@ -12,6 +12,7 @@ import small_files
 from numpy.testing import assert_array_equal
 from servers import s3_server
 from test_cases import REFUSALS, each_case
+from test_zarr_codecs import draw_selection
 
 import astropy_tilecomp as tc
 from astropy_tilecomp.adapters.numcodecs_codecs import TileBox, WholeHDU
@@ -48,14 +49,32 @@ def test_every_case_as_a_whole_hdu(folder, case):
     needs.shared("cases")
     path, hdu = folder / case["file"], case["hdu"]
     expected = outcome(lambda: direct(path, hdu))
-    found = outcome(lambda: tc.open_references(tc.references(path, hdu=hdu))[...])
-    same(found, expected)
+    array = outcome(lambda: tc.open_references(tc.references(path, hdu=hdu)))
+    same(None if array is None else outcome(lambda: array[...]), expected)
     if path.stat().st_size > MOST_TO_READ_WHOLE:
         return
+    if expected is not None:
+        check_selections(array, expected)
     found = outcome(lambda: tc.open_references(text(tc.process_file(str(path), extension=hdu))))
     if found is not None:
         (array,) = (array for _, array in found.arrays())
         same(outcome(lambda: array[...]), expected)
+
+
+def check_selections(array, expected):
+    """Random parts: slices with steps, an outer product of arrays, points, a mask."""
+    rng = np.random.default_rng(expected.size)
+    for _ in range(3):
+        box = draw_selection(rng, expected.shape)
+        assert_array_equal(array[box], expected[box])
+    if expected.size:
+        outer = tuple(np.sort(rng.integers(0, length, 4)) for length in expected.shape)
+        assert_array_equal(array.oindex[outer], expected[np.ix_(*outer)])
+        points = tuple(rng.integers(0, length, 9) for length in expected.shape)
+        assert_array_equal(array.vindex[points], expected[points])
+        mask = np.zeros(expected.shape, bool)
+        mask[points] = True
+        assert_array_equal(array.get_mask_selection(mask), expected[mask])
 
 
 @each_case(lambda case: not set(case.get("do", {})) & set(READING))

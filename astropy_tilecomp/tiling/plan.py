@@ -166,12 +166,14 @@ def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) 
     needed = int(reach[-1] - start[0] - hole[parting].sum())
     if gap > 1 and len(parting):
         parting = parting[~_read_through(hole[parting], gap, needed // _SPARE)]
-    first = np.concatenate(([0], parting + 1))
+    first = np.zeros(len(parting) + 1, np.int64)
+    first[1:] = parting + 1
     if reach[-1] - start[0] > max_range:
         first = _split_long(first, start, reach, hole, max_range)
-    bounds = np.concatenate((first, [len(start)]))
-    ranges = np.stack((start[first], reach[bounds[1:] - 1]), axis=1)
-    position = start - np.repeat(start[first], np.diff(bounds))
+    bounds = np.append(first, len(start))
+    ranges = np.empty((len(first), 2), np.int64)
+    ranges[:, 0], ranges[:, 1] = start[first], reach[bounds[1:] - 1]
+    position = start - ranges[:, 0].repeat(bounds[1:] - bounds[:-1])
     return TileRanges(ranges, bounds, np.asarray(jobs, np.int64)[order], position, needed)
 
 

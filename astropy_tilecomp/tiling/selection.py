@@ -308,18 +308,20 @@ def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:
         after = first + 1
         tiles = (low + first * stride) // tile
     else:                                                   # no tile between the first and the last one is left out
-        edges = np.arange(low // tile, (low + (length - 1) * stride) // tile + 2, dtype=np.int64)
-        bounds = (edges * tile - low + (stride - 1)) // stride
+        lowest, highest = low // tile, (low + (length - 1) * stride) // tile
+        tiles = np.arange(lowest, highest + 1, dtype=np.int64)
+        bounds = np.arange(lowest * tile - low, (highest + 1) * tile - low + 1, tile, dtype=np.int64)
+        if stride > 1:
+            bounds = -(bounds // -stride)
         bounds[0], bounds[-1] = 0, length
-        tiles, first, after = edges[:-1], bounds[:-1], bounds[1:]
-    origin = tiles * tile
+        first, after = bounds[:-1], bounds[1:]
+    origin = tiles * tile - low                             # where each tile begins, counted from the first pixel
     if step > 0:
-        inside, out = low + first * stride - origin, first
+        inside, out = first * stride - origin, first
     else:
-        inside, out = low + (after - 1) * stride - origin, length - after
-    return AxisSelection(
-        tiles, np.minimum(size - origin, tile), inside, after - first, np.ascontiguousarray(out), step=step, length=length
-    )
+        inside, out = (after - 1) * stride - origin, length - after
+    sizes = np.minimum(size - low - origin, tile)
+    return AxisSelection(tiles, sizes, inside, after - first, np.ascontiguousarray(out), step=step, length=length)
 
 
 def _positions(which, axis: int, size: int) -> np.ndarray:

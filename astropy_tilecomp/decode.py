@@ -334,14 +334,13 @@ class _Reading:
         tiles, n_jobs = self._tiles, len(self._tiles.jobs)
         if not n_jobs:
             return []
-        per_run = RUN_NBYTES * n_jobs // max(tiles.nbytes, 1)
-        if threads > 1:
-            per_run = min(per_run, -(-n_jobs // (RUNS_PER_THREAD * threads)))
         share = -(-n_jobs // threads)
-        if side_by_side and share >= FEWEST_SIDE_BY_SIDE:
-            per_run = max(per_run // SIDE_BY_SIDE * SIDE_BY_SIDE, min(SIDE_BY_SIDE, share))
-        per_run = max(per_run, 1)
-        return [(start, min(start + per_run, n_jobs)) for start in range(0, n_jobs, per_run)]
+        unit = min(SIDE_BY_SIDE, share) if side_by_side and share >= FEWEST_SIDE_BY_SIDE else 1
+        n_units = -(-n_jobs // unit)
+        n_runs = max(-(-tiles.nbytes // RUN_NBYTES), RUNS_PER_THREAD * threads if threads > 1 else 1)
+        n_runs = min(-(-n_runs // threads) * threads, n_units)
+        edges = [min(run * n_units // n_runs * unit, n_jobs) for run in range(n_runs + 1)]
+        return list(zip(edges, edges[1:]))
 
     def _decode_run(self, run: tuple[int, int]) -> None:
         """Read the bytes of a run of jobs and decode them."""

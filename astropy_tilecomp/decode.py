@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 import numpy as np
@@ -28,11 +28,11 @@ RUNS_PER_THREAD = 4
 SIDE_BY_SIDE = 32
 """RICE_1 tiles that are decoded at once; runs are cut at multiples of it."""
 
-TIMES_AS_FAST = {"RICE_1": 18, "PLIO_1": 60, "HCOMPRESS_1": 2, "NOCOMPRESS": 60}
-"""How many pixels are decoded in the time that gzip takes for one; a job that is done in a millisecond is left to one thread."""
-
 FEWEST_SIDE_BY_SIDE = 5
 """Fewer RICE_1 tiles than this are decoded one by one just as fast, and so shared out one by one."""
+
+TIMES_AS_FAST = {"RICE_1": 18, "PLIO_1": 60, "HCOMPRESS_1": 2, "NOCOMPRESS": 60}
+"""How many pixels are decoded in the time that gzip takes for one; a job that is done in a millisecond is left to one thread."""
 
 
 @dataclass(frozen=True)
@@ -340,7 +340,7 @@ class _Reading:
         n_runs = max(-(-tiles.nbytes // RUN_NBYTES), RUNS_PER_THREAD * threads if threads > 1 else 1)
         n_runs = min(-(-n_runs // threads) * threads, n_units)
         edges = [min(run * n_units // n_runs * unit, n_jobs) for run in range(n_runs + 1)]
-        return list(zip(edges, edges[1:]))
+        return list(pairwise(edges))
 
     def _decode_run(self, run: tuple[int, int]) -> None:
         """Read the bytes of a run of jobs and decode them."""

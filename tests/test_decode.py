@@ -9,10 +9,10 @@ from numpy.testing import assert_array_equal
 from strategies import array_indices, basic_indices, tile_grids
 
 from astropy_tilecomp.codecs import codec_for, finalize
-from astropy_tilecomp.decode import decode, decode_tiles
+from astropy_tilecomp.decode import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, _Reading, decode, decode_tiles
 from astropy_tilecomp.errors import CorruptTileError, TruncatedTileError, UnsupportedError
 from astropy_tilecomp.tiling.grid import TileGrid
-from astropy_tilecomp.tiling.plan import plan
+from astropy_tilecomp.tiling.plan import coalesce, plan
 from astropy_tilecomp.tiling.selection import select
 from astropy_tilecomp.tiling.table import COLUMN_NAMES, TableLayout, TileTable
 
@@ -215,3 +215,20 @@ def test_scratch_is_bounded():
     image = encode_image(np.zeros((400, 400), "i2"), (400, 400), "RICE_1")
     with pytest.raises(UnsupportedError, match="bytes of scratch, max_nbytes is 1000"):
         decode(plan_of(image), image.source, np.empty((400, 400), "i2"), max_nbytes=1000)
+
+
+@pytest.mark.parametrize("n_jobs, tile_nbytes", [(1, 50), (4, 50_000), (7, 9 << 20), (100, 50_000), (4096, 3500)])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("side_by_side", [False, True])
+def test_runs_are_even(n_jobs, tile_nbytes, threads, side_by_side):
+    """Every job is in one run; all threads get as many runs, none more than a unit longer than another, of about 1 MiB."""
+    jobs = np.arange(n_jobs)
+    nbytes = np.full(n_jobs, tile_nbytes)
+    tiles = coalesce(jobs, jobs * tile_nbytes, nbytes)
+    runs = _Reading(None, tiles, nbytes, None)._runs(threads, side_by_side)
+    assert [job for start, stop in runs for job in range(start, stop)] == jobs.tolist()
+    lengths = [stop - start for start, stop in runs]
+    unit = SIDE_BY_SIDE if side_by_side else 1
+    assert max(lengths) - min(lengths) <= unit
+    assert max(lengths) <= max(unit, RUN_NBYTES // tile_nbytes + unit)
+    assert len(runs) % threads == 0 or len(runs) < RUNS_PER_THREAD * threads

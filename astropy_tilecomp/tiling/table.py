@@ -535,7 +535,7 @@ def _look_up(layout: TableLayout, record: np.ndarray) -> tuple:
     present = [(number, name) for number, name in enumerate(kw.DATA_COLUMNS, 1) if name in layout.fields]
     number, name = present[0]
     count, offset = _descriptors(record[name])
-    width = layout.fields[name].width
+    width: int | np.ndarray = layout.fields[name].width
     column = (count != 0).astype(np.uint8)
     column *= number
     for number, name in present[1:]:

@@ -1,6 +1,7 @@
 """References of every kind: all cases that broke other software, byte orders, empty axes, S3, earlier releases, missing packages."""
 
 import json
+import pickle
 import subprocess
 import sys
 import warnings
@@ -258,3 +259,24 @@ assert tc.to_asdf(refs)["refs"].keys() == refs["refs"].keys()
 """
     done = run_without(blocked, panoptes, code)
     assert done.returncode == 0, done.stderr
+
+
+def test_arrays_pickle_to_other_processes(panoptes, tmp_path):
+    """References, framed tiles and VirtualiZarr's store: a new process reads them and imports nothing of ours by hand."""
+    framed = tc.tile_references(panoptes, framed=True)
+    arrays = [tc.open_references(tc.references(panoptes, hdu=1)), zarr.open_group(tc.TileStore(framed), mode="r")[framed.name]]
+    obstore, registry = needs.module("obstore.store"), needs.module("obspec_utils.registry")
+    needs.module("virtualizarr")
+    stores = registry.ObjectStoreRegistry({"file://": obstore.LocalStore()})
+    arrays.append(zarr.open_group(tc.TileCompParser()(panoptes.as_uri(), stores), mode="r", zarr_format=3)["COMPRESSED_IMAGE"])
+    pickled = pickle.dumps(arrays)
+    assert len(pickled) < 100_000
+    (tmp_path / "arrays").write_bytes(pickled)
+    code = f"""
+import pickle
+for array in pickle.load(open({str(tmp_path / "arrays")!r}, "rb")):
+    print(int(array[300:303, 200].sum()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=needs.REPOSITORY)
+    assert done.returncode == 0, done.stderr
+    assert [int(line) for line in done.stdout.split()] == [int(tc.read_section(panoptes, np.s_[300:303, 200]).sum())] * 3

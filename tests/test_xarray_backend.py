@@ -102,11 +102,13 @@ def test_pickles(cube):
 
 def test_only_what_is_needed_is_read(cube):
     """Nothing but headers to open; one tile for a cutout."""
-    with range_server({"cube.fits.fz": cube.read_bytes()}) as server:
-        with xarray.open_dataset(server.url + "cube.fits.fz", hdu="SCI", engine="astropy_tilecomp") as dataset:
-            opened = server.nbytes
-            cutout = dataset.SCI[3, 8:16].values
-            assert server.nbytes - opened < 10_000
+    with (
+        range_server({"cube.fits.fz": cube.read_bytes()}) as server,
+        xarray.open_dataset(server.url + "cube.fits.fz", hdu="SCI", engine="astropy_tilecomp") as dataset,
+    ):
+        opened = server.nbytes
+        cutout = dataset.SCI[3, 8:16].values
+        assert server.nbytes - opened < 10_000
     assert_array_equal(cutout, fits.getdata(cube, "SCI")[3, 8:16])
 
 

@@ -34,6 +34,8 @@ with extra("zarr"):
 __all__ = ["ChunkSource", "TileHDUCodec"]
 
 REMOTE_GAP = 64 << 10
+MAX_RANGE = 4 << 20
+"""Bytes of one request at most: those of a large read are then in flight side by side."""
 KEPT_READERS = 256
 """Chunks whose header and table rows one codec keeps."""
 
@@ -56,6 +58,7 @@ class ChunkSource(ByteSource):
 
     is_local = False
     gap = REMOTE_GAP
+    max_range = MAX_RANGE
 
     def __init__(self, fetch, nbytes: int, head: bytes, name: str):
         self._fetch, self.nbytes, self._head, self.name = fetch, nbytes, head, name

@@ -29,8 +29,8 @@ from .write import params_for, resolve_seed
 
 __all__ = ["FileReport", "HDUReport", "pack", "unpack"]
 
-SLAB_NBYTES = 32 << 20
-"""Bytes of an image that are read or written at a time, about."""
+SLAB_NBYTES = 4 << 20
+"""Bytes of an image that are read or written at a time, about; memory for more would be given back and taken anew each time."""
 
 _CFITSIO_NULL = {-32: np.float32(-9.11912e-36), -64: np.float64(-9.1191291391491e-36)}
 _ALGORITHM_OF = {"RICE": "RICE_1", "GZIP": "GZIP_1", "PLIO": "PLIO_1", "HCOMPRESS": "HCOMPRESS_1", "NOCOMPRESS": "NOCOMPRESS"}

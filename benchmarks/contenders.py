@@ -3,14 +3,16 @@
 import os
 import shutil
 import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 from astropy.io import fits
 
 import astropy_tilecomp as tc
 
-__all__ = ["CUTTERS", "OURS", "READERS", "WRITERS", "available", "versions"]
+__all__ = ["COMMANDS", "CUTTERS", "OURS", "READERS", "WRITERS", "available", "versions"]
 
 OURS, OURS_ALONE = "tilecomp", "tilecomp, 1 thread"
 FPACK_FLAGS = {"RICE_1": "-r", "HCOMPRESS_1": "-h", "GZIP_1": "-g1", "GZIP_2": "-g2", "PLIO_1": "-p"}
@@ -150,6 +152,36 @@ def write_fpack(plain, image, settings, target):
     flag = FPACK_FLAGS[settings["compression_type"]]
     subprocess.run(["fpack", flag, "-t", tile, *level, "-C", "-O", str(target), str(plain)], check=True)
     return target
+
+
+def run_on_files(words, files, folder):
+    """Run a command on copies by name of some files, in an empty folder; gives the files that are new there.
+
+    The copies are links: what is timed is the command, with its start, and not the making of its input.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    names = [f"{number:02}{''.join(path.suffixes)}" for number, path in enumerate(files)]
+    for path, name in zip(files, names):
+        os.link(path, folder / name)
+    command = [word for each in words for word in (names if each == "FILES" else [each])]
+    repository = Path(__file__).resolve().parent.parent
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(repository), os.environ.get("PYTHONPATH", "")])}
+    subprocess.run(command, cwd=folder, check=True, env=environment, stdout=subprocess.DEVNULL)
+    return sorted(path for path in folder.iterdir() if path.name not in names)
+
+
+COMMANDS = {
+    "pack": {
+        OURS: [sys.executable, "-m", "astropy_tilecomp", "pack", "-j2", "-C", "--quiet", "FILES"],
+        "fpack": ["fpack", "-r", "-C", "FILES"],
+    },
+    "unpack": {
+        OURS: [sys.executable, "-m", "astropy_tilecomp", "unpack", "-j2", "--quiet", "FILES"],
+        "funpack": ["funpack", "-C", "FILES"],
+    },
+}
+"""What packs and unpacks files in a shell; FILES stands for their names."""
 
 
 def write_fitsio(plain, image, settings, target):

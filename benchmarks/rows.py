@@ -19,6 +19,7 @@ from .fields import mask, star_field
 __all__ = ["ROWS", "Row", "Workspace"]
 
 ROW_TILES, SQUARE_TILES = "rows", "256x256"
+N_FILES = 20
 CUTOUT = np.s_[1900:2100, 2000:2200]
 BLOCKS = {"astropy, 64 kB": 1 << 16, "astropy, 256 kB": 1 << 18, "astropy, 1 MB": 1 << 20, "astropy, 5 MB": 5 << 20}
 
@@ -177,6 +178,28 @@ def write_row(key, title, kind, algorithm, at_least):
     return Row(key, title, make, check, at_least)
 
 
+def command_row(verb):
+    """A row in which 20 files are packed, or unpacked, by one command in a shell; its start counts, and so do our syncs."""
+    def make(workspace):
+        plain = workspace.plain("i2")
+        file = plain if verb == "pack" else who.run_on_files(who.COMMANDS["pack"][who.OURS], [plain], workspace.folder / "one")[0]
+        return {
+            name: lambda name=name, words=words: who.run_on_files(words, [file] * N_FILES, workspace.folder / f"{verb}-{name}")
+            for name, words in present(who.COMMANDS[verb]).items()
+        }
+
+    def check(workspace, results):
+        image = workspace.image("i2")
+        for name, files in results.items():
+            assert len(files) == N_FILES, f"{name} wrote {len(files)} files"
+            for path in files:
+                got = fits.getdata(path) if verb == "unpack" else who.read_ours(path)
+                assert who.pixels_agree(got, image), f"the pixels of {path.name} that {name} wrote differ"
+
+    peer = "fpack" if verb == "pack" else "funpack"
+    return Row(f"{verb}-files", f"{verb} {N_FILES} files, tilecomp -j2", make, check, {peer: 4})
+
+
 def remote_row():
     """A cutout of 8 x 8 of 16 x 16 tiles from a web server, against astropy with blocks of several sizes.
 
@@ -318,6 +341,8 @@ ROWS = [
               {"astropy": 8, "fpack": 5, "rustfits": 4}),
     write_row("write-hcompress", "write HCOMPRESS_1 int16", "i2", "HCOMPRESS_1", {"astropy": 4, "rustfits": 4}),
     write_row("write-gzip2", "write GZIP_2 int16", "i2", "GZIP_2", {"astropy": 10, "rustfits": 6}),
+    command_row("pack"),
+    command_row("unpack"),
     cutout_row(),
     direct_cutout_row(),
     zarr_row(),

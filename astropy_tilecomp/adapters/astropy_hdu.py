@@ -23,6 +23,7 @@ from ..tiling.params import CompressionParams
 from ..tiling.values import HeaderValues
 from .astropy_errors import with_cfitsio_words
 from .astropy_files import data_unit, open_table, rewritten, whole_file
+from .astropy_repr import html_of, line_of
 from .astropy_section import TileSection
 from .astropy_write import Original, encoded_table, give_rows, narrowed, with_header
 
@@ -326,6 +327,14 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             self.header._modified = False
             for card in self.header._cards:
                 card._modified = False
+
+    # Showing.
+
+    def __repr__(self):
+        return line_of(self, "CompImageHDU")
+
+    def _repr_html_(self):
+        return html_of(self, "CompImageHDU")
 
     # Writing.
 

@@ -10,6 +10,7 @@ import numpy as np
 from .. import threads
 from ..errors import CorruptTileError
 from .astropy_errors import as_cfitsio_error
+from .astropy_repr import html_of, line_of
 
 __all__ = ["TileSection"]
 
@@ -163,7 +164,10 @@ class TileSection:
         return self.shape[0]
 
     def __repr__(self):
-        return f"<section of {self.hdu.name!r}: shape {self.shape}, {self.dtype}, tiles {self.chunks}>"
+        return line_of(self.hdu, "section of")
+
+    def _repr_html_(self):
+        return html_of(self.hdu, "section of", {} if self.hdu._reader is None else {"read so far": _spent(self.stats)})
 
     def __reduce__(self):
         return _section_of, (self.hdu,)
@@ -175,6 +179,10 @@ class TileSection:
     @property
     def _array(self) -> np.ndarray:
         return self.hdu.data
+
+
+def _spent(stats) -> str:
+    return f"{stats.n_tiles} tiles, {stats.nbytes} bytes in {stats.n_requests} requests; {stats.n_hits} tiles from the cache"
 
 
 def _section_of(hdu) -> TileSection:

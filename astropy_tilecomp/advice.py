@@ -23,7 +23,7 @@ from .spool import TileSpool
 from .tile_maps import estimate_noise
 from .tiling.params import CompressionParams
 from .tiling.table import TileTable
-from .write import image_cards, params_for
+from .write import DEFAULT_QUANTIZE_LEVEL, image_cards, params_for
 
 __all__ = ["Advice", "Candidate", "advise"]
 
@@ -39,7 +39,7 @@ SIZE_TOLERANCE = 1.10
 CUTOUT_TOLERANCE = 1.10
 """Its cutouts cost at most so many times the bytes of the cheapest of these."""
 
-CUTOUT_PLACES = tuple(itertools.product((0.07, 0.41, 0.83), repeat=2))
+CUTOUT_PLACES = tuple((y, x) for y in (0.07, 0.41, 0.83) for x in (0.07, 0.41, 0.83))
 """Where cutouts are taken to see what they cost, in parts of the image's size."""
 
 N_TIMES = 3
@@ -205,7 +205,8 @@ def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_sha
     name, shape, sample = _sample_of(image, hdu, max_pixels)
     noise = estimate_noise(sample)
     todo = _plans(sample, algorithms, tile_shapes, quantize_levels)
-    candidates, refused = [], []
+    candidates: list[Candidate] = []
+    refused: list[str] = []
     for done, (algorithm, tile_shape, level) in enumerate(todo):
         try:
             candidate = _measure(sample, algorithm, tile_shape, level, noise, threads)
@@ -254,8 +255,8 @@ def _measure(sample: np.ndarray, algorithm: str, tile_shape, level: float | None
     """Compress the sample, read it back, and see what that took and what is left."""
     params = params_for(sample.shape, sample.dtype, algorithm=algorithm, tile_shape=_full_shape(tile_shape, sample.ndim),
                         lossless=level is None)
-    with_level = {} if level is None else {"quantize_level": level}
-    pieces, write_time = _timed(lambda: list(encode(sample, params, threads=threads, **with_level)))
+    step = DEFAULT_QUANTIZE_LEVEL if level is None else level  # without quantization it does not count
+    pieces, write_time = _timed(lambda: list(encode(sample, params, threads=threads, quantize_level=step)))
     source, found = _as_file(sample, params, pieces)
     params, table = read_table(source, found)
     reader = TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, threads=threads)

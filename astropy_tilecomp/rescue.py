@@ -15,7 +15,7 @@ from .decode import BadTile, fill_item
 from .encode import EncodedTiles, encode_box
 from .errors import HeaderError, TileCompError, TruncatedTileError
 from .files import FoundHDU, walk
-from .keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA
+from .keywords import COMPRESSED_DATA, DATA_COLUMNS, GZIP_COMPRESSED_DATA
 from .sources import ByteSource, opened
 from .tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of, split_cards
 from .tiling.checksum import add_words, with_checksums
@@ -286,15 +286,14 @@ def _encode_blanks(params: CompressionParams, lost: list[BadTile], fill_value: i
 
 def _lossless(params: CompressionParams) -> CompressionParams:
     """Parameters of floats that are gzipped as they are, as GZIP_COMPRESSED_DATA has them."""
-    nothing = dict.fromkeys(("zquantiz", "zdither0", "zscale", "zzero", "zblank"))
-    return replace(params, zcmptype="GZIP_1", quantized=False, **nothing)
+    return replace(params, zcmptype="GZIP_1", quantized=False, zquantiz=None, zdither0=None, zscale=None, zzero=None, zblank=None)
 
 
 def _new_layout(old: TableLayout, blanks: _Blanks, heap_nbytes: int) -> TableLayout:
     """The layout without a gap before the heap, with columns more if new tiles need them."""
     columns, naxis1 = list(old.columns), old.naxis1
     descriptor = next(column.descriptor for column in columns if column.descriptor)
-    name = COLUMN_NAMES[blanks.column]
+    name = DATA_COLUMNS[blanks.column - 1]
     if len(blanks.row) and name not in old.fields:
         columns.append(describe_column(name, f"1{descriptor}B", len(columns) + 1, naxis1))
         naxis1 += columns[-1].nbytes

@@ -213,17 +213,21 @@ class _Batch:
         self.status[plan.faulty] = _kernels.STATUS["MISSING"]
         batch = self._tile_batch(self.image)
         threads = _threads_that_fit(threads, batch.scratch_nbytes, max_nbytes)
+        for ranges in (plan.tiles, plan.masks):
+            _require_ranges_that_fit(ranges, max_nbytes)
         tiles = _Reading(batch, plan.tiles, plan.table.nbytes, source)
         tiles.run(threads, self.image["algorithm"] == _kernels.ALGORITHM_CODES["RICE_1"])
         if on_error == "fill" and len(plan.faulty):
             tiles.fill(plan.faulty)
         n_requests, nbytes = tiles.n_requests, tiles.nbytes
         trailing = self._trailing()
-        bad = self._bad_tiles(source, tiles.n_bad + len(plan.faulty), plan.table.offset, plan.table.nbytes, None)
+        most = 1 if on_error == "raise" else None               # a million errors are not made for the first of them
+        bad = self._bad_tiles(source, tiles.n_bad + len(plan.faulty), plan.table.offset, plan.table.nbytes, None, most)
         if plan.masks is not None and len(plan.masks.jobs):
             masks = self._apply_masks(source, threads)
             n_requests, nbytes = n_requests + masks.n_requests, nbytes + masks.nbytes
-            bad += self._bad_tiles(source, masks.n_bad, plan.table.mask_offset, plan.table.mask_nbytes, "NULL_PIXEL_MASK")
+            bad += self._bad_tiles(source, masks.n_bad, plan.table.mask_offset, plan.table.mask_nbytes, "NULL_PIXEL_MASK",
+                                     most)
         if bad and on_error == "raise":
             raise bad[0].error
         return DecodeReport(len(plan.tiles.jobs), nbytes, n_requests, bad, trailing)
@@ -272,11 +276,12 @@ class _Batch:
         good = (_kernels.STATUS["OK"], _kernels.STATUS["TRAILING"])
         return np.flatnonzero((self.status != good[0]) & (self.status != good[1]))
 
-    def _bad_tiles(self, source, n_bad: int, offset, nbytes, column: str | None) -> list:
-        """What is known of each bad job, in row order."""
+    def _bad_tiles(self, source, n_bad: int, offset, nbytes, column: str | None, most: int | None) -> list:
+        """What is known of each bad job, in row order; of the first `most` of them."""
         if not n_bad:
             return []
-        return [self._bad_tile(int(job), source, int(offset[job]), int(nbytes[job]), column) for job in self._bad_jobs()]
+        jobs = self._bad_jobs()[:most].tolist()
+        return [self._bad_tile(job, source, int(offset[job]), int(nbytes[job]), column) for job in jobs]
 
     def _bad_tile(self, job: int, source, offset: int, nbytes: int, column: str | None) -> BadTile:
         plan = self.plan
@@ -395,6 +400,13 @@ def _threads_that_fit(threads: int, scratch_nbytes: int, max_nbytes: int | None)
     if scratch_nbytes > max_nbytes:
         raise UnsupportedError(f"decoding a tile needs {scratch_nbytes} bytes of scratch, max_nbytes is {max_nbytes}")
     return max_nbytes // scratch_nbytes
+
+
+def _require_ranges_that_fit(ranges, max_nbytes: int | None) -> None:
+    """Refuse a stream that the file may have and memory has no place for: a file of a terabyte takes a few kilobytes of a disk."""
+    longest = 0 if ranges is None else int((ranges.ranges[:, 1] - ranges.ranges[:, 0]).max(initial=0))
+    if max_nbytes is not None and longest > max_nbytes:
+        raise UnsupportedError(f"the stream of a tile takes {longest} bytes, max_nbytes is {max_nbytes}")
 
 
 _reusable = threading.local()

@@ -186,7 +186,7 @@ class TileReader:
         options = self._options | {"on_error": on_error, "scaled": self._scaled}
         if threads is not None:
             options["threads"] = threads
-        self._rows.check_present()
+        self._rows.check_present(self._options["max_nbytes"])
         selection = index if isinstance(index, Selection) else select(self.grid, index)
         result = self._new_result(selection) if out is None else _checked_out(out, selection.shape, self.result_dtype)
         if result.size:
@@ -287,12 +287,16 @@ class _TableRows:
         self._known = self._bytes = None
         self._lock = threading.Lock()
 
-    def check_present(self) -> None:
-        """Raise unless the file holds the whole table: without it nothing that the header says has been earned."""
+    def check_present(self, max_nbytes: int) -> None:
+        """Raise unless the file holds the whole table, without which nothing that the header says has been earned, and memory can."""
         if self._layout.table_nbytes > self._source.nbytes:
             raise errors.TruncatedTileError(
                 f"{self._source.name}: the table of {self._layout.naxis2} rows takes {self._layout.table_nbytes} bytes, the"
                 f" file has {self._source.nbytes} of them"
+            )
+        if self._layout.table_nbytes > max_nbytes:
+            raise errors.UnsupportedError(
+                f"{self._source.name}: the table takes {self._layout.table_nbytes} bytes, max_nbytes is {max_nbytes}"
             )
 
     def entries(self, rows: np.ndarray) -> tuple[TileTable, int, int]:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -117,6 +118,83 @@ def test_one_tile_of_absurd_size(tmp_path, algorithm, shape):
     for index in (..., np.s_[0, 0], np.s_[-1, -1]):
         with pytest.raises((tc.UnsupportedError, tc.CorruptTileError, tc.HeaderError)):
             tc.read_section(path, index, max_nbytes=1 << 28, threads=1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs files with holes")
+def test_a_stream_of_a_terabyte(tmp_path):
+    """A file with holes may really have the bytes; memory has no place for them."""
+    image = CompressedImage((6, 8), (6, 8), 16, "RICE_1", rice_cards(2), heap=rice_1(PIXELS, 2), heap_nbytes=2**40)
+    path = image.set_descriptors([(2**40, 0)], form="1QB").write(tmp_path / "stream.fits")
+    with path.open("r+b") as file:
+        file.truncate(2**40 + 5 * 2880)
+    for read in (lambda: tc.read_image(path), lambda: tc.read_image(path, on_error="fill"), lambda: tc.open(path)[1].data):
+        with pytest.raises(tc.UnsupportedError, match="the stream of a tile takes 1099511627776 bytes, max_nbytes is"):
+            read()
+
+
+def test_a_table_larger_than_memory_may_be(tmp_path):
+    """Rows that the file really has, of which the format allows two thousand million bytes each."""
+    data = changed("NAXIS1", str(4 << 20)) + bytes(20 << 20)
+    path = tmp_path / "rows.fits"
+    path.write_bytes(PRIMARY + data[:-(len(data) % 2880)])
+    with pytest.raises(tc.UnsupportedError, match="the table takes 16777216 bytes, max_nbytes is 1000000"):
+        tc.read_image(path, max_nbytes=10**6)
+
+
+def test_a_million_missing_tiles(tmp_path):
+    """The first is named at once, without an error made for each of them."""
+    n_tiles = 1_000_000
+    image = CompressedImage((n_tiles, 1), (1, 1), 16, "RICE_1", rice_cards(2)).set_descriptors(np.zeros((n_tiles, 2)))
+    image.table_bytes = lambda: bytes(8 * n_tiles)
+    path = image.write(tmp_path / "missing.fits")
+    began = time.process_time()
+    for read in (lambda: tc.read_image(path), lambda: tc.read_section(path, np.s_[::2])):
+        with pytest.raises(tc.CorruptTileError, match=r"tile \(0, 0\), row 0, RICE_1: no column holds data"):
+            read()
+    assert time.process_time() - began < 15     # seconds; an error for each takes thirty for each reading
+    part = tc.read_section(path, np.s_[:1000], on_error="fill", fill_value=7)
+    assert_array_equal(part, 7)
+
+
+@pytest.mark.parametrize(("tile", "n_rows", "error", "match"), [
+    ((2**31, 2**31), None, tc.UnsupportedError, r"more than 2\*\*31 - 1 pixels"),
+    ((1, 2**31), None, tc.UnsupportedError, r"more than 2\*\*31 - 1 pixels"),
+    ((16, 16), None, tc.HeaderError, "NAXIS2 is 1, expected 18014398509481984, the number of tiles"),
+    ((16, 16), 2**54, tc.TruncatedTileError, "the table of 18014398509481984 rows takes"),
+], ids=["one tile", "row tiles", "small tiles", "small tiles announced"])
+def test_an_image_of_two_thousand_million_squared(tmp_path, tile, n_rows, error, match):
+    """2**31 x 2**31 pixels in one row of a table, or in as many rows as they would take and the file has not."""
+    image = CompressedImage((2**31, 2**31), tile, 16, "RICE_1", rice_cards(2), n_rows=n_rows)
+    path = image.add_tiles([rice_1(PIXELS, 2)]).write(tmp_path / "square.fits")
+    tracemalloc.start()
+    for index in (..., np.s_[0, 0], np.s_[::2**20, ::2**20]):
+        with pytest.raises(error, match=match):
+            tc.read_section(path, index)
+        with pytest.raises((error, OSError)), tc.open(path) as hdul:    # astropy seeks past 2**57 bytes, which is one
+            hdul[1].section[index]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 32 << 20
+
+
+@pytest.mark.parametrize(("keyword", "value"), [
+    ("ZCMPTYPE", "'NEW_1'"), ("ZBITPIX", "17"), ("ZNAXIS", "-1"), ("ZNAXIS1", "'x'"), ("ZTILE1", "0"), ("TFORM1", "'9Z'"),
+    ("TTYPE1", "'ELSE'"), ("TFIELDS", "0"), ("ZNAXIS2", str(2**63)), ("ZNAXIS", "999"),
+])
+def test_a_bad_header_in_hdu_2_of_5(tmp_path, keyword, value):
+    """It is told when HDU 2 is read, by a named error; the others are read."""
+    good = gzipped(PIXELS, (3, 4)).hdu_bytes()
+    path = tmp_path / "five.fits"
+    path.write_bytes(PRIMARY + good + changed(keyword, value) + good * 3)
+    with tc.open(path) as hdul:
+        assert len(hdul) == 6
+        for n in (5, 4, 3, 1):
+            assert_array_equal(hdul[n].section[1:5], PIXELS[1:5])
+            assert_array_equal(hdul[n].data, PIXELS)
+        for read in (lambda: hdul[2].data, lambda: hdul[2].section[0], lambda: hdul[2].shape):
+            with pytest.raises((tc.HeaderError, tc.UnsupportedError)):
+                read()
+    assert_array_equal(tc.read_image(path, hdu=3), PIXELS)
 
 
 MUTANTS = """

@@ -446,13 +446,13 @@ class TileTable:
         str
             The reason, empty where nothing is wrong.
         """
-        fault = self.fault[entry]
-        descriptor = f"descriptor (count {self.count[entry]}, offset {self.heap_offset[entry]})"
-        if fault == Fault.NONE:
+        fault = int(self.fault[entry])
+        if fault == _GOOD:
             return ""
-        if fault == Fault.MISSING:
+        if fault == _MISSING:
             return "no column holds data for the tile"
-        if fault == Fault.OUTSIDE_HEAP:
+        descriptor = f"descriptor (count {self.count[entry]}, offset {self.heap_offset[entry]})"
+        if fault == _OUTSIDE_HEAP:
             return f"{descriptor} does not lie in the heap of {self.layout.heap_nbytes} bytes"
         return f"{descriptor} lies beyond the end of the file"
 

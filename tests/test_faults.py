@@ -291,14 +291,15 @@ def test_a_hcompress_tile_that_is_cut(tmp_path, length):
     assert_refused(hcompress_image(HCOMPRESS_4X4[:length] or b"\0").write(tmp_path / "cut.fits"), tc.CorruptTileError)
 
 
-@pytest.mark.parametrize("fault", ["cut", "checksum", "length", "short", "bomb", "zlib", "two members", "trailing"])
+@pytest.mark.parametrize("fault", ["cut", "checksum", "length", "short", "bomb", "zlib", "two members", "two halves", "trailing"])
 def test_a_gzip_tile_that_is_broken(tmp_path, fault):
     pixels = integers((16, 16), "i4")
     whole = gzip_1(pixels, "i4")
     stream = {
         "cut": whole[: len(whole) // 2], "checksum": whole[:-8] + bytes(4) + whole[-4:], "length": whole[:-4] + bytes(4),
         "short": gzip_1(pixels[:, :12], "i4"), "bomb": gzip_1(np.zeros(1 << 26), "u1"), "zlib": b"\x78\x9c" + whole[10:-8],
-        "two members": gzip_1(pixels[:12], "i4") + gzip_1(pixels[12:], "i4"), "trailing": whole[:10],
+        "two members": gzip_1(pixels[:12], "i4") + gzip_1(pixels[12:], "i4"),
+        "two halves": gzip_1(pixels[:8], "i4") + gzip_1(pixels[8:], "i4"), "trailing": whole[:10],
     }[fault]
     image = CompressedImage(pixels.shape, (16, 16), 32, "GZIP_1").add_tiles([stream])
     assert_refused(image.write(tmp_path / "broken.fits"), tc.CorruptTileError)

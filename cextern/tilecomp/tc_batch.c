@@ -353,6 +353,12 @@ static tc_status type_of_width(const tc_batch *batch, const tc_job *job, size_t 
     return width == tc_type_size(stored) ? TC_OK : TC_SIZE_MISMATCH;
 }
 
+/* Bytes of a pixel as writers code it. */
+static size_t usual_width(const tc_batch *batch, const tc_job *job)
+{
+    return is_quantized(batch, job) ? sizeof(int32_t) : tc_type_size(batch->image.stored);
+}
+
 static tc_status decode_gzip(tc_worker *worker, const tc_job *job, bool shuffled, tc_decoded *got)
 {
     size_t width;
@@ -362,6 +368,8 @@ static tc_status decode_gzip(tc_worker *worker, const tc_job *job, bool shuffled
     if (!bytes) return TC_NO_MEMORY;
     TC_TRY(tc_gzip_decode(worker->gzip, job->src, job->src_len, job->n, sizeof(int64_t), bytes, &width, &got->used));
     TC_TRY(type_of_width(worker->batch, job, width, &got->from));
+    /* half of a tile with the other half in a second member is no tile of narrow pixels */
+    if (got->used < job->src_len && width < usual_width(worker->batch, job)) return TC_SIZE_MISMATCH;
     if (!(got->pixels = target(worker, job, got->from))) return TC_NO_MEMORY;
     if (shuffled) tc_unshuffle(bytes, job->n, width, got->pixels);
     else tc_byteswap(bytes, job->n, width, got->pixels);

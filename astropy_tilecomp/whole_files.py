@@ -486,12 +486,13 @@ def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryI
     start = file.tell()
     file.write(join_cards(cards))
     data_start = file.tell()
-    data_sum = _write_pixels(reader, file, tell)
     lossless = _is_lossless(reader.params)
-    if not lossless and "ZDATASUM" in found.header:
+    sums = _DataSum() if not lossless and "ZDATASUM" in found.header else None
+    _write_pixels(reader, file, tell, sums)
+    if sums is not None:
         end = file.tell()
         file.seek(start)
-        file.write(join_cards(with_checksums(cards, data_sum)))
+        file.write(join_cards(with_checksums(cards, sums.total)))
         if file.tell() != data_start:
             raise AssertionError("a header with new checksums has another length")
         file.seek(end)
@@ -504,23 +505,35 @@ def _is_lossless(params: CompressionParams) -> bool:
     return not params.quantized and not (params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale not in (0, 1))
 
 
-def _write_pixels(reader: TileReader, file: BinaryIO, tell: Callable[[float], None]) -> int:
-    """Write the stored pixels with their padding; return the DATASUM."""
+class _DataSum:
+    """The DATASUM of bytes that come in pieces of any length."""
+
+    def __init__(self):
+        self._sum, self._rest = 0, b""
+
+    def add(self, data: np.ndarray) -> None:
+        if self._rest or data.size % 4:
+            data = np.frombuffer(self._rest + data.tobytes(), np.uint8)
+        whole = data.size // 4 * 4
+        self._sum, self._rest = add_words(data[:whole], self._sum), data[whole:].tobytes()
+
+    @property
+    def total(self) -> int:
+        return add_words(self._rest, self._sum)
+
+
+def _write_pixels(reader: TileReader, file: BinaryIO, tell: Callable[[float], None], sums: _DataSum | None) -> None:
+    """Write the stored pixels with their padding, slab by slab through one array."""
     shape, dtype, rows_of_tile = reader.shape, reader.params.dtype.newbyteorder(">"), reader.chunks[0]
     row_nbytes = prod(shape[1:]) * dtype.itemsize
     step = max(1, SLAB_NBYTES // max(1, row_nbytes * rows_of_tile)) * rows_of_tile
-    total, rest, nbytes = 0, b"", 0
+    array = np.empty((min(step, shape[0]), *shape[1:]), dtype)
     for start in range(0, shape[0], step):
-        stop = min(start + step, shape[0])
-        slab = np.empty((stop - start, *shape[1:]), dtype)
-        reader.read(slice(start, stop), out=slab)
+        slab = array[: min(step, shape[0] - start)]
+        reader.read(slice(start, start + len(slab)), out=slab)
         data = slab.reshape(-1).view(np.uint8)
         file.write(data)
-        nbytes += data.size
-        if rest or data.size % 4:
-            data = np.frombuffer(rest + data.tobytes(), np.uint8)
-        whole = data.size // 4 * 4
-        total, rest = add_words(data[:whole], total), data[whole:].tobytes()
-        tell(stop / shape[0])
-    file.write(bytes(-nbytes % BLOCK_SIZE))
-    return add_words(rest, total)
+        if sums is not None:
+            sums.add(data)
+        tell((start + len(slab)) / shape[0])
+    file.write(bytes(-(row_nbytes * shape[0]) % BLOCK_SIZE))

@@ -97,6 +97,7 @@ install_python_packages() {
     [ -x "$venv/bin/python" ] || { say "making $venv with $python"; "$python" -m venv "$venv"; }
     cmp -s pyproject.toml "$stamp" && return
     say "installing Python packages ($extras)"
+    $pip install --upgrade "pip>=25" # older ones search long, or in vain, for versions that fit together
     $pip install $("$venv/bin/python" -c '
 import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")')

@@ -102,7 +102,8 @@ install_python_packages() {
 import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")')
     build_shallow_clones_too
-    $pip install --no-build-isolation --editable ".[$extras]"
+    $pip install $("$venv/bin/python" tools/requirements.py "$extras")
+    $pip install --no-build-isolation --no-deps --editable .
     cp pyproject.toml "$stamp"
 }
 

@@ -12,7 +12,7 @@ import logging
 import os
 import random
 from collections import deque
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from queue import SimpleQueue
@@ -22,7 +22,7 @@ from .errors import SourceError
 from .sources import IN_FLIGHT_NBYTES, ByteSource, FileSource, Range, _check_unchanged
 from .transports import Answer, Transport, has_secret, transport_for
 
-__all__ = ["RemoteSettings", "RemoteSource", "has_secret", "source_at_url", "source_in_store"]
+__all__ = ["RemoteSettings", "RemoteSource", "arriving", "has_secret", "source_at_url", "source_in_store"]
 
 HEAD_NBYTES = 10 * 2880
 _LOG = logging.getLogger("astropy_tilecomp")
@@ -111,6 +111,45 @@ def _of_environment() -> dict[str, int]:
     return {name: int(text) for name, (_, text) in found.items()}
 
 
+def arriving(waiting: deque[tuple[int, Range]], begin: Callable[[Range], Future]) -> Iterator[tuple[int, Range, Any]]:
+    """
+    Ask for ranges and give each as soon as it is there; only so many bytes are asked for ahead of the reader.
+
+    Parameters
+    ----------
+    waiting : deque of (int, (int, int))
+        Numbers and ranges; it is used up.
+    begin : callable
+        Asks for a range, and gives the future of its bytes, or of an exception as a value.
+
+    Yields
+    ------
+    int, (int, int), buffer
+        A number, its range, and what came.
+    """
+    arrived: SimpleQueue[Future] = SimpleQueue()
+    pending: dict[Future, tuple[int, Range]] = {}
+    nbytes = 0
+    try:
+        while waiting or pending:
+            while waiting and (not pending or nbytes + _length(waiting[0][1]) <= IN_FLIGHT_NBYTES):
+                number, wanted = waiting.popleft()
+                future = begin(wanted)
+                pending[future] = number, wanted
+                nbytes += _length(wanted)
+                future.add_done_callback(arrived.put)
+            future = arrived.get()
+            number, wanted = pending.pop(future)
+            found = future.result()
+            if isinstance(found, Exception):
+                raise found
+            yield number, wanted, found
+            nbytes -= _length(wanted)
+    finally:
+        for future in pending:
+            future.cancel()
+
+
 class RemoteSource(ByteSource):
     """
     A file that is read by requests, which are in flight together.
@@ -180,31 +219,8 @@ class RemoteSource(ByteSource):
                 yield number, head[start:stop]
             else:
                 waiting.append((number, (start, stop)))
-        yield from self._arriving(waiting)
-
-    def _arriving(self, waiting: deque[tuple[int, Range]]) -> Iterator[tuple[int, memoryview]]:
-        """Ask for ranges and give each as soon as it is there; only so many are asked for ahead of the reader."""
-        arrived: SimpleQueue[Future] = SimpleQueue()
-        pending: dict[Future, tuple[int, Range]] = {}
-        nbytes = 0
-        try:
-            while waiting or pending:
-                while waiting and (not pending or nbytes + _length(waiting[0][1]) <= IN_FLIGHT_NBYTES):
-                    number, wanted = waiting.popleft()
-                    future = self._start(self._outcome(*wanted))
-                    pending[future] = number, wanted
-                    nbytes += _length(wanted)
-                    future.add_done_callback(arrived.put)
-                future = arrived.get()
-                number, wanted = pending.pop(future)
-                found = future.result()
-                if isinstance(found, Exception):
-                    raise found
-                yield number, self._checked(found, wanted)
-                nbytes -= _length(wanted)
-        finally:
-            for future in pending:
-                future.cancel()
+        for number, wanted, found in arriving(waiting, lambda wanted: self._start(self._outcome(*wanted))):
+            yield number, self._checked(found, wanted)
 
     def _start(self, task: Coroutine) -> Future:
         loop = self._transport.loop

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..read import TileReader
+from ..remote import arriving
 from ..sources import BufferSource, ByteSource
 from ..tiling.cards import BLOCK_SIZE, read_cards
 from ..tiling.table import TableLayout
@@ -47,7 +48,8 @@ class ChunkSource(ByteSource):
     Parameters
     ----------
     fetch : callable
-        Takes a list of (start, stop) and gives a buffer, or None for an absent chunk, for each.
+        Takes a list of (start, stop) and gives a buffer, or None for an absent chunk, for each. If it has a method `begin`,
+        that takes one range and gives the future of its bytes.
     nbytes : int
         Size of the chunk as far as it is known; nothing is asked for beyond it.
     head : bytes
@@ -68,17 +70,43 @@ class ChunkSource(ByteSource):
         fetched = dict(zip(wanted, self._fetch(wanted), strict=True)) if wanted else {}
         return [fetched[found] if found in fetched else self._head[slice(*found)] for found in ranges]
 
+    def iter_ranges(self, ranges):
+        if not hasattr(self._fetch, "begin"):
+            yield from super().iter_ranges(ranges)
+            return
+        self._check_bounds(ranges)
+        waiting = deque()
+        for number, (start, stop) in enumerate(ranges):
+            if stop <= len(self._head) or start == stop:
+                yield number, memoryview(self._head)[start:stop]
+            else:
+                waiting.append((number, (start, stop)))
+        for number, wanted, found in arriving(waiting, self._fetch.begin):
+            yield number, self._checked(found, wanted)
 
-def _fetch_in_loop(byte_getter, loop):
-    """A fetch for worker threads: the requests of one call are in flight together on the event loop."""
 
-    async def gather(ranges):
-        return await asyncio.gather(*(_get(byte_getter, start, stop) for start, stop in ranges))
+class _FetchInLoop:
+    """A fetch for worker threads: requests are in flight together on the event loop."""
 
-    def fetch(ranges):
-        return asyncio.run_coroutine_threadsafe(gather(ranges), loop).result()
+    def __init__(self, byte_getter, loop):
+        self._byte_getter, self._loop = byte_getter, loop
 
-    return fetch
+    def __call__(self, ranges):
+        return asyncio.run_coroutine_threadsafe(self._gather(ranges), self._loop).result()
+
+    async def _gather(self, ranges):
+        return await asyncio.gather(*(_get(self._byte_getter, start, stop) for start, stop in ranges))
+
+    def begin(self, wanted):
+        """Ask for one range."""
+        return asyncio.run_coroutine_threadsafe(self._outcome(*wanted), self._loop)
+
+    async def _outcome(self, start, stop):
+        """The bytes of a range, or an error as a value: nobody may be waiting for it any more."""
+        try:
+            return await _get(self._byte_getter, start, stop)
+        except Exception as error:
+            return error
 
 
 async def _get(byte_getter, start, stop):
@@ -210,7 +238,7 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
 
     async def _decode_partial_single(self, byte_getter, selection, chunk_spec):
         loop = asyncio.get_running_loop()
-        fetch = _fetch_in_loop(byte_getter, loop)
+        fetch = _FetchInLoop(byte_getter, loop)
         return await loop.run_in_executor(
             _waiting.get(), self._decode_through, byte_getter, fetch, loop, selection, chunk_spec
         )

@@ -35,7 +35,7 @@ with extra("zarr"):
 __all__ = ["ChunkSource", "TileHDUCodec"]
 
 REMOTE_GAP = 64 << 10
-MAX_RANGE = 4 << 20
+MAX_RANGE = 2 << 20
 """Bytes of one request at most: those of a large read are then in flight side by side."""
 KEPT_READERS = 256
 """Chunks whose header and table rows one codec keeps."""

@@ -113,8 +113,12 @@ def _until(stop: threading.Event | None, tell: Callable) -> Callable:
 
 
 def _side_by_side(files: Sequence[str], work: Callable, jobs: int, shown: Bars) -> list[tuple[bool, object]]:
-    """Several files at once; threads that are left over go to each of them."""
-    stop, n_workers = threading.Event(), min(jobs, len(files))
+    """
+    Several files at once; threads that are left over go to each of them.
+
+    There are twice as many as jobs, for about half of them wait until the disk has what they wrote.
+    """
+    stop, n_workers = threading.Event(), min(2 * jobs, len(files))
     with ThreadPoolExecutor(n_workers) as pool:
         futures = [pool.submit(_attempt, work, file, max(1, jobs // n_workers), shown, stop) for file in files]
         try:

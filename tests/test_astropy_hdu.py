@@ -178,7 +178,7 @@ def test_a_section_is_one_object_that_behaves_like_an_array(rice):
         assert np.asarray(section, dtype="f8").dtype == np.dtype("f8")
         with pytest.raises(IndexError):
             section[70, 0]
-        assert "shape (70, 90), int16, tiles (16, 20)" in repr(section)
+        assert "70 x 90 int16, RICE_1, 25 tiles of 16 x 20" in repr(section)
 
 
 def test_read_into_an_array_of_the_caller(rice):

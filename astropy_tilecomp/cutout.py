@@ -66,7 +66,8 @@ class Cutout:
     stats: ReadStats = field(default_factory=ReadStats)
 
     def __repr__(self):
-        what = f"{type(self.error).__name__}" if self.error else self.path or f"shape {np.shape(self.pixels)}"
+        shape = () if self.pixels is None else self.pixels.shape
+        what = type(self.error).__name__ if self.error else self.path or f"shape {shape}"
         return f"<Cutout of {self.name}: {what}>"
 
     @property

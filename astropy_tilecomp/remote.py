@@ -12,7 +12,7 @@ import logging
 import os
 import random
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from queue import SimpleQueue
@@ -111,24 +111,32 @@ def _of_environment() -> dict[str, int]:
     return {name: int(text) for name, (_, text) in found.items()}
 
 
-def arriving(waiting: deque[tuple[int, Range]], begin: Callable[[Range], Future]) -> Iterator[tuple[int, Range, Any]]:
+def arriving(ranges: Sequence[Range], head: memoryview, begin: Callable[[Range], Future]) -> Iterator[tuple[int, Any]]:
     """
     Ask for ranges and give each as soon as it is there; only so many bytes are asked for ahead of the reader.
 
     Parameters
     ----------
-    waiting : deque of (int, (int, int))
-        Numbers and ranges; it is used up.
+    ranges : sequence of (int, int)
+        Start and stop of each.
+    head : memoryview
+        The first bytes of the source; ranges within them are not asked for.
     begin : callable
         Asks for a range, and gives the future of its bytes, or of an exception as a value.
 
     Yields
     ------
-    int, (int, int), buffer
-        A number, its range, and what came.
+    int, buffer
+        Place of a range in `ranges`, and what came.
     """
     arrived: SimpleQueue[Future] = SimpleQueue()
     pending: dict[Future, tuple[int, Range]] = {}
+    waiting: deque[tuple[int, Range]] = deque()
+    for number, (start, stop) in enumerate(ranges):
+        if stop <= head.nbytes or start == stop:
+            yield number, head[start:stop]
+        else:
+            waiting.append((number, (start, stop)))
     nbytes = 0
     try:
         while waiting or pending:
@@ -143,7 +151,7 @@ def arriving(waiting: deque[tuple[int, Range]], begin: Callable[[Range], Future]
             found = future.result()
             if isinstance(found, Exception):
                 raise found
-            yield number, wanted, found
+            yield number, found
             nbytes -= _length(wanted)
     finally:
         for future in pending:
@@ -212,15 +220,8 @@ class RemoteSource(ByteSource):
 
     def iter_ranges(self, ranges):
         self._check_bounds(ranges)
-        head = self._open_head()
-        waiting: deque[tuple[int, Range]] = deque()
-        for number, (start, stop) in enumerate(ranges):
-            if stop <= head.nbytes or start == stop:
-                yield number, head[start:stop]
-            else:
-                waiting.append((number, (start, stop)))
-        for number, wanted, found in arriving(waiting, lambda wanted: self._start(self._outcome(*wanted))):
-            yield number, self._checked(found, wanted)
+        for number, found in arriving(ranges, self._open_head(), lambda wanted: self._start(self._outcome(*wanted))):
+            yield number, self._checked(found, ranges[number])
 
     def _start(self, task: Coroutine) -> Future:
         loop = self._transport.loop

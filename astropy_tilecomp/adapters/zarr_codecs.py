@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -75,14 +75,8 @@ class ChunkSource(ByteSource):
             yield from super().iter_ranges(ranges)
             return
         self._check_bounds(ranges)
-        waiting = deque()
-        for number, (start, stop) in enumerate(ranges):
-            if stop <= len(self._head) or start == stop:
-                yield number, memoryview(self._head)[start:stop]
-            else:
-                waiting.append((number, (start, stop)))
-        for number, wanted, found in arriving(waiting, self._fetch.begin):
-            yield number, self._checked(found, wanted)
+        for number, found in arriving(ranges, memoryview(self._head), self._fetch.begin):
+            yield number, self._checked(found, ranges[number])
 
 
 class _FetchInLoop:

@@ -1,4 +1,5 @@
 /* Any floats and any request: refused, or integers that come back within half a step. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(double pixel, double value, const tc_quantum *quantum)
 {
-    const double error = fabs(value - pixel), allowed = quantum->zscale * 0.5 + 1e-6 * (fabs(pixel) + fabs(value)) +
-                                                        1e-9 * fabs(quantum->zzero);
+    const double rounding = 1e-6 * (fabs(pixel) + fabs(value)) + FLT_TRUE_MIN; /* to a float, also to a subnormal one */
+    const double error = fabs(value - pixel), allowed = quantum->zscale * 0.5 + rounding + 1e-9 * fabs(quantum->zzero);
 
     if (isnan(pixel) ? !isnan(value) : !(error <= allowed)) abort();
 }

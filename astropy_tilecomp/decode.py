@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise, product
 from math import prod
 
@@ -324,11 +325,15 @@ class _Reading:
 
     def run(self, threads: int, side_by_side: bool) -> None:
         """Read and decode all jobs."""
-        if self._source.is_local:
-            pool.run(self._decode_run, self._runs(threads, side_by_side), threads)
-        else:
+        if not self._source.is_local:
             with closing(self._source.iter_ranges(self._tiles.pairs())) as arriving:
                 pool.run(self._decode_range, arriving, max(1, min(threads, len(self._tiles))))
+            return
+        runs = self._runs(threads, side_by_side)
+        if len(runs) > 1 and len(self._tiles) == 1 and self._tiles.nbytes <= RUN_NBYTES:
+            pool.run(partial(self._decode_part, self._read(self._tiles.pairs())), runs, threads)
+        else:
+            pool.run(self._decode_run, runs, threads)
 
     def fill(self, jobs: np.ndarray) -> None:
         """Fill the boxes of jobs that have no bytes."""
@@ -349,22 +354,30 @@ class _Reading:
 
     def _decode_run(self, run: tuple[int, int]) -> None:
         """Read the bytes of a run of jobs and decode them."""
-        start, stop = run
-        pieces, position = self._pieces(start, stop)
-        self._decode(start, stop, position, self._read(pieces), len(pieces))
+        pieces, position = self._pieces(*run)
+        self._decode(*run, position, self._read(pieces))
+
+    def _decode_part(self, data: memoryview, run: tuple[int, int]) -> None:
+        """Decode a run of jobs, all of whose bytes were read at once: they are few."""
+        self._decode(*run, self._tiles.position[slice(*run)], data)
 
     def _decode_range(self, arrived: tuple[int, memoryview]) -> None:
         """Decode the jobs of a range whose bytes are there."""
         number, data = arrived
         start, stop = self._tiles.first[number:number + 2].tolist()
-        self._decode(start, stop, self._tiles.position[start:stop], data, 1)
+        self._note_read(1, len(data))
+        self._decode(start, stop, self._tiles.position[start:stop], data)
 
-    def _decode(self, start: int, stop: int, position: np.ndarray, data, n_requests: int) -> None:
+    def _decode(self, start: int, stop: int, position: np.ndarray, data) -> None:
         n_bad = self._batch.decode(self._tiles.jobs[start:stop], position, data)
+        if n_bad:
+            with self._lock:
+                self.n_bad += n_bad
+
+    def _note_read(self, n_requests: int, nbytes: int) -> None:
         with self._lock:
-            self.n_bad += n_bad
             self.n_requests += n_requests
-            self.nbytes += len(data)
+            self.nbytes += nbytes
 
     def _pieces(self, start: int, stop: int) -> tuple[list, np.ndarray]:
         """Byte ranges that a run needs, and the place of each of its jobs in them when they are put end to end."""
@@ -390,6 +403,7 @@ class _Reading:
         for start, stop in pieces:
             self._source.readinto((start, stop), buffer[at:at + stop - start])
             at += stop - start
+        self._note_read(len(pieces), total)
         return buffer
 
 

@@ -279,11 +279,6 @@ def test_other_settings_encode_again(loaded):
     assert_array_equal(read_by_us(written), SKY.astype("i2"))
 
 
-def test_an_image_without_pixels_is_refused():
-    with pytest.raises(tc.UnsupportedError, match="write_image does"):
-        saved(tc.CompImageHDU(np.zeros((0, 4), "i2")))
-
-
 def test_settings_changed_for_a_copy_count_for_the_next_copy_too():
     with tc.open(original(image=SKY.astype("i2"))) as hdus:
         hdus[1].compression_type = "GZIP_2"
@@ -570,3 +565,24 @@ def test_dask_arrays():
     da = pytest.importorskip("dask.array")
     content = saved(tc.CompImageHDU(da.from_array(SKY.astype("i2"), chunks=(30, 40)), tile_shape=TILE))
     assert_array_equal(read_by_us(content), SKY.astype("i2"))
+
+
+@pytest.mark.parametrize("algorithm", ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "NOCOMPRESS"])
+@pytest.mark.parametrize("shape", [(0,), (4, 0), (0, 4), (3, 0, 5)])
+def test_images_without_pixels_are_written_and_read(tmp_path, shape, algorithm):
+    path = tmp_path / "empty.fits"
+    tc.CompImageHDU(np.zeros(shape, "i2"), compression_type=algorithm).writeto(path, checksum=True)
+    with tc.open(path, mode="update") as hdus:
+        hdus[1].header["OBJECT"] = "nothing"
+    with tc.open(path) as hdus, fits.open(path, checksum=True) as theirs:
+        assert hdus[1].shape == hdus[1].data.shape == hdus[1].section[...].shape == shape
+        assert hdus[1].header["OBJECT"] == "nothing"
+        assert theirs[1].shape == shape
+    assert tc.verify(path).good
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0, 5)])
+def test_rows_that_astropy_writes_for_images_without_pixels_are_passed_over(tmp_path, shape):
+    path = tmp_path / "empty.fits"
+    fits.CompImageHDU(np.zeros(shape, "f4")).writeto(path)
+    assert tc.read_image(path, hdu=1).shape == shape

@@ -15,11 +15,12 @@ from astropy.io.fits.hdu.base import BITPIX2DTYPE, DELAYED
 from astropy.io.fits.verify import _ErrList
 
 from ..encode import NotEncodableError
-from ..errors import HeaderError, TileCompError, TileCompWarning, UnsupportedError
+from ..errors import HeaderError, TileCompError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES, TileReader
 from ..sources import ByteSource
 from ..tiling.cards import CARD_SIZE, read_cards
 from ..tiling.params import CompressionParams
+from ..tiling.shapes import default_tile_shape
 from ..tiling.values import HeaderValues
 from .astropy_errors import with_cfitsio_words
 from .astropy_files import data_unit, open_table, rewritten, whole_file
@@ -119,6 +120,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 quantize_level = _lossless_level(hcomp_scale, hcomp_noise_scale)
             if compression_type is None:
                 compression_type = "GZIP_2" if lossless and _is_float(data) else "RICE_1"
+            if tile_shape is None and 0 in np.shape(data):
+                tile_shape = default_tile_shape(data.shape, compression_type)  # astropy's own has the 0 in it
             super().__init__(
                 data, header, name, compression_type, tile_shape, hcomp_scale, hcomp_smooth, quantize_level,
                 quantize_method, dither_seed, do_not_scale_image_data, uint, scale_back,
@@ -497,8 +500,6 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 header.append()
             if data is None:
                 return table
-            if 0 in data.shape:
-                raise UnsupportedError(f"an image of shape {data.shape} is not written through an HDU; write_image does")
             data = narrowed(data, header)
         if "ZDATASUM" in header and str(header["ZDATASUM"]).strip() != str(self._calculate_datasum()):
             del header["ZDATASUM"]

@@ -197,6 +197,8 @@ def encoded_table(header: fits.Header, data, *, quantize_level: float, hcomp_sca
 
 def _all_tiles(data, params, original, changed, settings) -> Iterator[EncodedTiles]:
     """The tiles of an image; of one that is not an array yet, such as dask's, some rows of tiles at a time are computed."""
+    if 0 in params.image_shape:
+        return
     if changed is None and isinstance(data, np.ndarray):
         yield from encode(data, params, **settings)
         return
@@ -243,6 +245,8 @@ def _table_of(header: fits.Header, spool: TileSpool) -> fits.BinTableHDU:
         header["ZBLANK"] = spool.params.zblank
     _describe(header, layout)
     hdu = fits.BinTableHDU.fromstring(header.tostring().encode("ascii"))
+    if not layout.naxis2:
+        return hdu  # as read, without data: astropy would look for the longest tile in them
     hdu._load_variable_length_data = False
     hdu._manages_own_heap = True
     content = np.frombuffer(b"".join([table.to_bytes(), *spool._heap.pieces()]), np.uint8)

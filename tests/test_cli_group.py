@@ -120,7 +120,8 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, jobs):
     for name in "abcdef":
         fits.PrimaryHDU(np.zeros((6000, 6000), "i2")).writeto(tmp_path / f"{name}.fits")
     running = subprocess.Popen([sys.executable, "-m", "astropy_tilecomp", "pack", "-h", "-j", jobs, "*.fits"], cwd=tmp_path,
-                               stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
+                               stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ignored in a background job
     end = time.monotonic() + 60
     while not leftovers(tmp_path) and time.monotonic() < end:
         time.sleep(0.01)

@@ -249,10 +249,9 @@ def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim
     --------
     >>> import numpy as np
     >>> from astropy_tilecomp import cutouts, write_image
-    >>> folder = getfixture("tmp_path")
     >>> for night in (1, 2):
-    ...     write_image(folder / f"night{night}.fits", np.full((100, 100), night, "int16"))
-    >>> found = cutouts([folder / "night1.fits", folder / "night2.fits", folder / "night3.fits"], (50, 20), (4, 5))
+    ...     write_image(f"night{night}.fits", np.full((100, 100), night, "int16"))
+    >>> found = cutouts(["night1.fits", "night2.fits", "night3.fits"], (50, 20), (4, 5))
     >>> found
     <Cutouts of 3 files, 1 with errors>
     >>> found[1].pixels.shape, found[1].origin

@@ -84,6 +84,8 @@ def params_for(shape: Sequence[int], dtype, *, algorithm: str | None = None, til
     code = dtype.str[1:]
     if code not in _BITPIX_OF:
         raise TypeError(f"FITS has no image of type {dtype}")
+    if not len(shape):
+        raise HeaderError("the image has no axis: its shape is (), expected one axis or more")
     zbitpix = _BITPIX_OF[code]
     algorithm = algorithm or ("GZIP_2" if zbitpix == 64 or (zbitpix < 0 and lossless) else "RICE_1")
     if lossless and zbitpix < 0 and algorithm not in ("GZIP_1", "GZIP_2", "NOCOMPRESS"):
@@ -229,7 +231,8 @@ class TileWriter:
     engine : {"kernel", "cfitsio"}, optional
         By default ASTROPY_TILECOMP_ENGINE, else "kernel".
     **settings
-        As of `params_for`: algorithm, tile_shape, lossless, quantize_method, hcomp_scale, hcomp_smooth.
+        As of `params_for`: `algorithm` (str), `tile_shape` (tuple of int, C order), `lossless` (bool), `quantize_method`
+        (int or str), `hcomp_scale` (float), `hcomp_smooth` (bool).
 
     Attributes
     ----------
@@ -252,11 +255,10 @@ class TileWriter:
     --------
     >>> import numpy as np
     >>> from astropy_tilecomp import TileWriter, read_section
-    >>> path = getfixture("tmp_path") / "image.fits.fz"
-    >>> with TileWriter(path, shape=(300, 200), dtype="int16", tile_shape=(100, 100)) as writer:
+    >>> with TileWriter("image.fits.fz", shape=(300, 200), dtype="int16", tile_shape=(100, 100)) as writer:
     ...     for start in range(0, 300, 50):
     ...         writer.write(np.full((50, 200), start, "int16"))
-    >>> read_section(path, np.s_[::60, 0])
+    >>> read_section("image.fits.fz", np.s_[::60, 0])
     array([  0,  50, 100, 150, 200], dtype=int16)
     """
 
@@ -436,8 +438,17 @@ def write_image(path, image, header=None, **options) -> None:
     header : astropy Header, mapping or sequence of card images, optional
         Header of the image.
     **options
-        As of `TileWriter`: algorithm, tile_shape, lossless, quantize_level, quantize_method, dither_seed, hcomp_scale,
-        hcomp_smooth, name, append, overwrite, checksum, threads, engine.
+        How to compress, as in `pack`, and what to do with the file, as in `TileWriter`:
+
+        - `algorithm`: RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or NOCOMPRESS; by default RICE_1, and GZIP_2 for what
+          that cannot hold;
+        - `tile_shape`: tuple of int, C order; by default one row of the image, or some 16 with HCOMPRESS_1;
+        - `lossless`: True keeps floats to the bit; by default they are quantized;
+        - `quantize_level`: float, steps in one standard deviation of the noise, 16 by default; if negative, minus the step;
+        - `quantize_method`: NO_DITHER (-1), SUBTRACTIVE_DITHER_1 (1, the default) or SUBTRACTIVE_DITHER_2 (2), which keeps
+          zeros; `dither_seed`: 1 to 10000, 0 for any, negative for one made from the first tile (the default);
+        - `hcomp_scale`, `hcomp_smooth`: of HCOMPRESS_1, as in `pack`;
+        - `name`, `append`, `overwrite`, `checksum`, `threads`, `engine`: as in `TileWriter`.
 
     Raises
     ------
@@ -452,9 +463,8 @@ def write_image(path, image, header=None, **options) -> None:
     --------
     >>> import numpy as np
     >>> from astropy_tilecomp import read_image, write_image
-    >>> path = getfixture("tmp_path") / "noise.fits.fz"
-    >>> write_image(path, np.arange(12, dtype="uint16").reshape(3, 4), {"OBJECT": "M31"})
-    >>> read_image(path)[1]
+    >>> write_image("counts.fits.fz", np.arange(12, dtype="uint16").reshape(3, 4), {"OBJECT": "M31"})
+    >>> read_image("counts.fits.fz")[1]
     array([4, 5, 6, 7], dtype=uint16)
     """
     image = np.asanyarray(image)

@@ -25,7 +25,7 @@ import astropy_tilecomp
 
 PAGES = sorted([*(REPOSITORY / "docs").glob("*.rst"), REPOSITORY / "README.md", *REPOSITORY.glob("*.rst")])
 LANGUAGES = {"python", "console", "text", "c", "json", "rst", "toml", "cython", "ini", "yaml"}
-NOT_RUN = {"make", "git", "pip", "apt", "conda", "brew", "cd", "export"}
+NOT_RUN = {"make", "git", "pip", "apt", "conda", "brew", "cd", "cp", "export", "source"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -53,6 +53,11 @@ def md_blocks(text):
     """Yield (language, line number, code) for each fenced block of a Markdown page."""
     for match in re.finditer(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         yield match[1] or "text", text[: match.start()].count("\n") + 1, match[2]
+
+
+def blocks_of(page):
+    """The blocks of a page of either kind."""
+    return (md_blocks if page.suffix == ".md" else rst_blocks)(page.read_text())
 
 
 def indent(line):
@@ -105,10 +110,9 @@ def folder_with_data(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_page(page, folder_with_data, request):
-    blocks = md_blocks if page.suffix == ".md" else rst_blocks
-    names = {"__name__": "__main__", "getfixture": request.getfixturevalue}
-    for language, line, code in blocks(page.read_text()):
+def test_page(page, folder_with_data):
+    names = {"__name__": "__main__"}
+    for language, line, code in blocks_of(page):
         assert language in LANGUAGES, f"line {line}: a block in {language!r}"
         if language == "python":
             run_python(code, names, page, line)
@@ -122,19 +126,28 @@ def modules():
     return [info.name for info in found if not info.name.endswith(("setup_package", "__main__"))]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_blocks_can_be_copied(page):
+    """The button that copies a block takes only the lines with a prompt, if there are any."""
+    for language, line, code in blocks_of(page):
+        if language == "python" and ">>> " in code:
+            code = code.strip("\n")
+            assert code.startswith(">>> "), f"line {line}: statements and a session in one block"
+            assert not re.search(r"\n\n(?!>>> )", code), f"line {line}: statements behind a session in one block"
+
+
 @pytest.mark.parametrize("name", modules())
-def test_docstrings(name, folder_with_data, request):
+def test_docstrings(name, folder_with_data):
     module = importlib.import_module(name)
-    names = {"getfixture": request.getfixturevalue}
-    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name, extraglobs=names):
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
         failures = []
         doctest.DocTestRunner(verbose=False, optionflags=OPTIONS).run(test, out=failures.append)
         assert not failures, "".join(failures)
 
 
 def test_blocks_are_found():
-    page = "Text\n\n.. code-block:: python\n   :caption: x\n\n   a = 1\n\n   >>> a\n   1\n\nMore\n\n>>> a\n1\n"
-    assert [(language, line) for language, line, _ in rst_blocks(page)] == [("python", 3), ("python", 13)]
+    page = "Text\n\n.. code-block:: python\n   :caption: x\n\n   a = 1\n\n>>> a\n1\n\nMore\n\n.. code-block:: python\n\n   >>> a\n   1\n"
+    assert [(language, line) for language, line, _ in rst_blocks(page)] == [("python", 3), ("python", 8), ("python", 13)]
     names = {}
     for _, line, code in rst_blocks(page):
         run_python(code, names, Path("page.rst"), line)

@@ -15,7 +15,7 @@ venv=${VENV:-.venv}
 level=${1:?demo, test, docs or lint was expected}
 
 case $level in
-    demo) extras=cli ;;
+    demo) extras=cli,zarr ;;
     test) extras=all,test,docs,lint ;;
     docs) extras=all,docs ;;
     lint) extras=all,lint ;;

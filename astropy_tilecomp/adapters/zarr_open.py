@@ -31,9 +31,8 @@ def open_references(references: dict, storage_options: dict | None = None, *, ba
     HeaderError
         If the references point to files in more than one kind of place.
     """
-    with extra("remote"):
-        import fsspec
     with extra("zarr"):
+        import fsspec
         import zarr
 
     refs = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
@@ -43,7 +42,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     target = os.path.realpath(os.fspath(path))
     _refuse_existing(target, overwrite)
     folder, name = os.path.split(target)
-    beside = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
+    beside = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.part")
     descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
     try:
         with os.fdopen(descriptor, "w+b") as file:

@@ -158,7 +158,7 @@ def __getattr__(name):
     Make `TileCompWarning` on first use.
 
     It is an `astropy.utils.exceptions.AstropyUserWarning`, and astropy is not imported before someone asks for it;
-    without astropy it is a plain `UserWarning`.
+    without astropy it is a plain `UserWarning`, as it is after `warn_without_astropy`.
     """
     if name != "TileCompWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -166,5 +166,15 @@ def __getattr__(name):
         from astropy.utils.exceptions import AstropyUserWarning as base
     except ImportError:
         base = UserWarning
-    doc = "Something in a file or a request that was handled, and that the user should know."
+    return _make_warning(base)
+
+
+def warn_without_astropy():
+    """Let `TileCompWarning` be a plain `UserWarning`, for a program that shows it in its own way and starts faster so."""
+    _make_warning(UserWarning)
+
+
+def _make_warning(base):
+    """The class `TileCompWarning`, once for ever."""
+    name, doc = "TileCompWarning", "Something in a file or a request that was handled, and that the user should know."
     return globals().setdefault(name, type(name, (base,), {"__doc__": doc, "__module__": __name__}))

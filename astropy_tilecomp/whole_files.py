@@ -363,15 +363,16 @@ def _encode_hdu(source, found: FoundHDU, settings: _Settings, tell: Callable[[fl
 
 
 def _slabs(source, found: FoundHDU, params: CompressionParams) -> Iterator[tuple[int, np.ndarray]]:
-    """The image in slabs of whole tiles, with the index along the first axis where each begins."""
+    """The image in slabs of whole tiles, one after the other in the same memory, with the index where each begins."""
     dtype, shape, rows_of_tile = params.dtype.newbyteorder(">"), params.image_shape, params.tile_shape[0]
     row_nbytes = prod(shape[1:]) * dtype.itemsize
     step = max(1, SLAB_NBYTES // max(1, row_nbytes * rows_of_tile)) * rows_of_tile
+    array = np.empty((min(step, shape[0]), *shape[1:]), dtype)
     for start in range(0, shape[0], step):
-        stop = min(start + step, shape[0])
-        first = found.data_offset
-        data = source.read(first + start * row_nbytes, first + stop * row_nbytes)
-        yield start, np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
+        slab = array[: min(step, shape[0] - start)]
+        first = found.data_offset + start * row_nbytes
+        source.readinto((first, first + slab.nbytes), slab)
+        yield start, slab
 
 
 def _verify(source, found: FoundHDU, file: BinaryIO, start: int, spool: TileSpool) -> None:

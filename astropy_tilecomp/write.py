@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -143,7 +142,7 @@ def resolve_seed(request: int, first_tile: np.ndarray, *, null: float | None = N
     if request > 0:
         return int(request)
     if request == 0:
-        return secrets.randbelow(N_DITHER_SEEDS) + 1
+        return int.from_bytes(os.urandom(8), "big") % N_DITHER_SEEDS + 1
     pixels = np.array(first_tile)
     if null is not None:
         pixels[np.isnan(pixels)] = null

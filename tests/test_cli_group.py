@@ -146,6 +146,24 @@ def test_warnings_are_lines(tmp_path):
     assert b"behind its last HDU" in done.stderr
 
 
+@pytest.mark.parametrize("words", [["pack", "-f", "a.fits"], ["unpack", "-f", "a.fits.fz"], ["list", "a.fits.fz"]], ids=" ".join)
+def test_a_command_starts_without_astropy(tmp_path, words):
+    """Its import takes longer than many commands; not even a warning needs it."""
+    fits.PrimaryHDU(star_image()).writeto(tmp_path / "a.fits")
+    succeed("pack", tmp_path / "a.fits")
+    with open(tmp_path / "a.fits", "ab") as file:
+        file.write(b"behind")
+    code = (
+        "import atexit, sys; from astropy_tilecomp.adapters.cli.group import main;"
+        "atexit.register(lambda: print('astropy' in sys.modules)); main()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stdout.split()[-1] == "False"
+    assert ("behind its last HDU" in done.stderr) == (words[0] == "pack")
+
+
 def test_a_bad_file_in_every_command(tmp_path):
     """Damage is a message, never a traceback."""
     write_broken(tmp_path / "a.fits.fz")

@@ -88,6 +88,14 @@ def test_the_warning_works_without_astropy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_program_may_do_without_astropys_warning():
+    code = (
+        "import sys; from astropy_tilecomp import errors; errors.warn_without_astropy();"
+        "assert errors.TileCompWarning.__mro__[1] is UserWarning; assert 'astropy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="NoSuchError"):
         errors.NoSuchError  # noqa: B018

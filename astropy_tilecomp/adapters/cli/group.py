@@ -7,13 +7,14 @@ handled, 2 for a wrong use of the command line, 130 after Ctrl-C.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from importlib import import_module
 
 import click
 
-from ...errors import TileCompError
+from ...errors import TileCompError, warn_without_astropy
 from .many import FAILED
 from .messages import Failure, say, warn
 
@@ -57,9 +58,9 @@ def tilecomp():
 
 
 def main() -> None:
-    """Run the command line; warnings become lines of its own."""
-    import astropy  # noqa: F401  (it takes warnings for its log when it is imported, which we undo)
-
+    """Run the command line; warnings become lines of its own, and what no command needs is not started."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads for linear algebra spin while they wait
+    warn_without_astropy()
     warnings.showwarning = warn
     try:
         tilecomp(prog_name="tilecomp")

@@ -46,6 +46,6 @@ def say(message: str) -> None:
 
 
 def warn(message, category, filename, lineno, file=None, line=None) -> None:
-    """Show a warning of this package or of astropy as a line of its own, in the place of `warnings.showwarning`."""
-    if category.__module__.startswith("astropy"):
+    """Show a warning of this package as a line of its own, in the place of `warnings.showwarning`; astropy logs its own."""
+    if category.__module__.startswith("astropy_tilecomp"):
         say(f"warning: {message}")

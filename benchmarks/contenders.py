@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import weakref
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -154,10 +155,19 @@ def write_fpack(plain, image, settings, target):
     return target
 
 
+class NewFiles(list):
+    """Paths of files that a command wrote into a folder; it is removed with the list, which is dropped outside of the time."""
+
+    def __init__(self, paths, folder):
+        super().__init__(paths)
+        weakref.finalize(self, shutil.rmtree, folder)
+
+
 def run_on_files(words, files, folder):
     """Run a command on copies by name of some files, in an empty folder; gives the files that are new there.
 
-    The copies are links: what is timed is the command, with its start, and not the making of its input.
+    The copies are links: what is timed is the command, with its start, and not the making of its input. Python may keep the
+    byte code of this package, as it has that of an installed one.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -167,8 +177,9 @@ def run_on_files(words, files, folder):
     command = [word for each in words for word in (names if each == "FILES" else [each])]
     repository = Path(__file__).resolve().parent.parent
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(repository), os.environ.get("PYTHONPATH", "")])}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     subprocess.run(command, cwd=folder, check=True, env=environment, stdout=subprocess.DEVNULL)
-    return sorted(path for path in folder.iterdir() if path.name not in names)
+    return NewFiles(sorted(path for path in folder.iterdir() if path.name not in names), folder)
 
 
 COMMANDS = {

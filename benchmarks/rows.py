@@ -182,9 +182,9 @@ def command_row(verb):
     """A row in which 20 files are packed, or unpacked, by one command in a shell; its start counts, and so do our syncs."""
     def make(workspace):
         plain = workspace.plain("i2")
-        file = plain if verb == "pack" else who.run_on_files(who.COMMANDS["pack"][who.OURS], [plain], workspace.folder / "one")[0]
+        files = [plain] if verb == "pack" else who.run_on_files(who.COMMANDS["pack"][who.OURS], [plain], workspace.folder / "one")
         return {
-            name: lambda name=name, words=words: who.run_on_files(words, [file] * N_FILES, workspace.folder / f"{verb}-{name}")
+            name: lambda name=name, words=words: who.run_on_files(words, files * N_FILES, workspace.folder / f"{verb}-{name}")
             for name, words in present(who.COMMANDS[verb]).items()
         }
 

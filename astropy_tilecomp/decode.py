@@ -29,9 +29,6 @@ RUNS_PER_THREAD = 4
 SIDE_BY_SIDE = 32
 """RICE_1 tiles that are decoded at once; runs are cut at multiples of it."""
 
-FEWEST_SIDE_BY_SIDE = 5
-"""Fewer RICE_1 tiles than this are decoded one by one just as fast, and so shared out one by one."""
-
 TIMES_AS_FAST = {"RICE_1": 18, "PLIO_1": 60, "HCOMPRESS_1": 2, "NOCOMPRESS": 60}
 """How many pixels are decoded in the time that gzip takes for one; a job that is done in a millisecond is left to one thread."""
 
@@ -345,7 +342,7 @@ class _Reading:
         if not n_jobs:
             return []
         share = -(-n_jobs // threads)
-        unit = min(SIDE_BY_SIDE, share) if side_by_side and share >= FEWEST_SIDE_BY_SIDE else 1
+        unit = min(SIDE_BY_SIDE, share) if side_by_side else 1
         n_units = -(-n_jobs // unit)
         n_runs = max(-(-tiles.nbytes // RUN_NBYTES), RUNS_PER_THREAD * threads if threads > 1 else 1)
         n_runs = min(-(-n_runs // threads) * threads, n_units)

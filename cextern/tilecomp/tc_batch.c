@@ -439,13 +439,14 @@ typedef struct {
     size_t least, most; /* pixels that they need */
 } tc_group;
 
-/* Whether a job may join: tiles of one size, and hardly more to decode than each needs by itself. */
+/* Whether a job may join: tiles of one size, of which about as much is needed; a few may differ in that. */
 static bool fits_group(const tc_group *group, const tc_job *job)
 {
     const size_t least = job->needed < group->least ? job->needed : group->least;
     const size_t most = job->needed > group->most ? job->needed : group->most;
 
-    return group->n == 0 || (job->n == group->jobs[0].n && most - least <= job->n / SLACK);
+    return group->n == 0 || (job->n == group->jobs[0].n &&
+                             (group->n < TC_RICE_LENGTHS_AT_ONCE || most - least <= job->n / SLACK));
 }
 
 /* Take the job that stands behind the last one of the group. */
@@ -469,7 +470,8 @@ static void decode_group(tc_worker *worker, tc_group *group, size_t *n_bad)
     for (size_t i = 0; i < group->n; i++) {
         const tc_job *const job = &group->jobs[i];
         void *const dst = !scratch || is_direct(worker->batch, job, from) ? job->box.dst : scratch + i * slot;
-        streams[i] = (tc_rice_stream){job->src, job->src_len, dst, group->most, 0, 0, TC_OK};
+        const size_t n = group->n > TC_RICE_LENGTHS_AT_ONCE ? group->most : job->needed;
+        streams[i] = (tc_rice_stream){job->src, job->src_len, dst, n, 0, 0, TC_OK};
     }
     if (scratch) tc_rice_decode_streams(streams, group->n, image->bytepix, image->blocksize);
     for (size_t i = 0; i < group->n; i++) {

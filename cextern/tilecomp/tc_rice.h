@@ -36,10 +36,11 @@ typedef struct {
 } tc_rice_stream;
 
 /* Decode many streams of one pixel width (bytepix 1, 2, 4) and block size; their pixels must not overlap.
- * Streams with the same `n` next to each other are decoded side by side, TC_RICE_STREAMS_AT_ONCE at a time, which is
- * several times as fast as one by one: give as many as there are.  Returns TC_OK, whatever the status of the single
- * streams, or TC_BAD_PARAM with nothing touched. */
+ * Streams next to each other are decoded side by side, which is several times as fast as one by one: as many as
+ * TC_RICE_STREAMS_AT_ONCE with the same `n`, or TC_RICE_LENGTHS_AT_ONCE of any.  Returns TC_OK, whatever the status of
+ * the single streams, or TC_BAD_PARAM with nothing touched. */
 #define TC_RICE_STREAMS_AT_ONCE 32
+#define TC_RICE_LENGTHS_AT_ONCE 4
 tc_status tc_rice_decode_streams(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize);
 
 /* The most bytes that n pixels can take; SIZE_MAX when that overflows. */

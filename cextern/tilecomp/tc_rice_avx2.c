@@ -8,19 +8,28 @@
 
 #define TC_RICE_TARGET TC_TARGET_AVX2
 #define TC_RICE_LEADING_ZEROS(bits) ((unsigned)_lzcnt_u64(bits))
-#include "tc_rice_emit.h"
-#include "tc_rice_scalar.h"
-
+#define TC_RICE_LEADING_ZEROS_OF_LANES(bits) leading_zeros_of_lanes(bits)
+#define TC_RICE_FEWEST_LANES 3 /* two are as fast one after the other */
 #define INLINE_AVX2 TC_TARGET_AVX2 static inline __attribute__((always_inline))
+
+/* By the exponent of the first 31 bits as a float, all but the first 1 and a few after it cleared, so that it is not
+ * rounded up; more than 64 if these are 0. */
+INLINE_AVX2 __m256i leading_zeros_of_lanes(__m256i bits)
+{
+    const __m256i first = _mm256_andnot_si256(_mm256_srli_epi64(bits, 34), _mm256_srli_epi64(bits, 33));
+    const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(first)), 23);
+
+    return _mm256_sub_epi64(_mm256_set1_epi64x(30 + 127), exponent);
+}
+
+#include "tc_rice_emit.h"
+#include "tc_rice_four.h"
+#include "tc_rice_scalar.h"
 
 TC_TARGET_AVX2 void tc_rice_decode_avx2(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix,
                                         uint32_t blocksize)
 {
-    for (size_t i = 0; i < n_streams; i++) {
-        if (bytepix == 1) tc_rice_one(TC_RICE_WIDTH_8, &streams[i], blocksize);
-        if (bytepix == 2) tc_rice_one(TC_RICE_WIDTH_16, &streams[i], blocksize);
-        if (bytepix == 4) tc_rice_one(TC_RICE_WIDTH_32, &streams[i], blocksize);
-    }
+    for (size_t i = 0; i < n_streams;) i += tc_rice_first_four(streams + i, n_streams - i, bytepix, blocksize);
 }
 
 /* ---- folding ---- */

@@ -16,11 +16,16 @@
 
 #include <immintrin.h>
 
+#define TC_RICE_TARGET TC_TARGET_AVX512
+#define TC_RICE_LEADING_ZEROS(bits) ((unsigned)_lzcnt_u64(bits))
+#define TC_RICE_LEADING_ZEROS_OF_LANES(bits) _mm256_lzcnt_epi64(bits)
+#define TC_RICE_FEWEST_LANES 2
+#include "tc_rice_four.h"
 #include "tc_rice_scalar.h"
 
 #define LANES 16
 #define ROWS 32
-#define FEWEST_LANES 5                /* fewer streams are faster one by one */
+#define FEWEST_LANES 13               /* fewer streams are faster in fours, tc_rice_four.h */
 #define LONGEST_STREAM (1u << 28)     /* bytes; bit positions are 32-bit numbers */
 #define TAIL_BYTES 24
 #define INLINE_AVX512 TC_TARGET_AVX512 static inline __attribute__((always_inline))
@@ -522,26 +527,27 @@ DECODE_SETS(16, 1)
 DECODE_SETS(16, 2)
 DECODE_SETS(32, 1) /* two sets write to more places than the cache likes */
 
-/* How many streams from the first on go side by side, at most `most`. */
-static size_t count_side_by_side(const tc_rice_stream *streams, size_t n_streams, size_t most)
+/* How many streams from the first on go side by side in sets of LANES; 0 where fours are faster. */
+static size_t count_for_sets(const tc_rice_stream *streams, size_t n_streams, size_t most)
 {
     size_t count = 0;
 
     while (count < n_streams && count < most && streams[count].n == streams[0].n && streams[0].n &&
            streams[count].src_len <= LONGEST_STREAM)
         count++;
+    if (count < FEWEST_LANES) return 0;
     return count > LANES && count < LANES + FEWEST_LANES ? LANES : count;
 }
 
-void tc_rice_decode_avx512(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize)
+TC_TARGET_AVX512 void tc_rice_decode_avx512(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix,
+                                            uint32_t blocksize)
 {
     for (size_t i = 0, count; i < n_streams; i += count) {
         tc_rice_stream *const first = streams + i;
 
-        count = count_side_by_side(first, n_streams - i, bytepix == 4 ? LANES : 2 * LANES);
-        if (count < FEWEST_LANES) {
-            count = count ? count : 1;
-            tc_rice_decode_avx2(first, count, bytepix, blocksize);
+        count = count_for_sets(first, n_streams - i, bytepix == 4 ? LANES : 2 * LANES);
+        if (count == 0) {
+            count = tc_rice_first_four(first, n_streams - i, bytepix, blocksize);
         } else if (count <= LANES) {
             if (bytepix == 1) decode_sets_8_1(first, count, blocksize);
             if (bytepix == 2) decode_sets_16_1(first, count, blocksize);

@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes as RICE_1 streams and as pixels.
- * The first bytes choose width, block size, pixel count and number of streams; the rest is cut into streams.  The
+ * The first bytes choose width, block size, pixel counts and number of streams; the rest is cut into streams.  The
  * single decoder, every CPU path's many-streams decoder and a decode of a prefix must agree; what was decoded and the
  * raw input are encoded on every path, to equal bytes, and decoded back. */
 #include <stdlib.h>
@@ -111,10 +111,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned bytepix;
     uint32_t blocksize;
     size_t n, n_streams, len;
+    int alike;
 
     if (size < 4) return 0;
     bytepix = 1u << data[0] % 3;
     blocksize = data[0] & 0x80 ? 32 : 1 + data[1];
+    alike = data[0] & 0x40;
     n = 1 + data[2] % MOST_PIXELS;
     n_streams = 1 + data[3] % MOST_STREAMS;
     data += 4;
@@ -122,15 +124,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     len = size / n_streams;
     for (size_t i = 0; i < n_streams; i++) {
+        const size_t wanted = alike || len == 0 ? n : n * (1 + data[i * len] % 4) / 4;
         uint8_t *const src = allocate(len);
 
         if (len) memcpy(src, data + i * len, len);
-        streams[i] = (tc_rice_stream){.src = src, .src_len = len, .dst = allocate(n * bytepix), .n = n};
-        decode_one(src, len, bytepix, blocksize, streams[i].dst, n, &streams[i]);
+        streams[i] = (tc_rice_stream){.src = src, .src_len = len, .dst = allocate(wanted * bytepix), .n = wanted};
+        decode_one(src, len, bytepix, blocksize, streams[i].dst, wanted, &streams[i]);
     }
     for (int level = 0; level <= (int)tc_cpu_detect(); level++)
         check_decoders(streams, n_streams, bytepix, blocksize, decoders[level]);
-    check_prefix(&streams[0], bytepix, blocksize, n / 2);
+    check_prefix(&streams[0], bytepix, blocksize, streams[0].n / 2);
     for (size_t i = 0; i < n_streams; i++) {
         if (i < 2 && streams[i].done) check_round_trip(streams[i].dst, streams[i].done, bytepix, blocksize);
         free((void *)streams[i].src);

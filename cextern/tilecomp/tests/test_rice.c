@@ -429,17 +429,18 @@ static void test_many_streams_equal_the_reference(void)
     static uint8_t stream[MOST_BYTES + 64];
     uint64_t seed = 3;
 
-    for (int round = 0; round < 600; round++) {
+    for (int round = 0; round < 900; round++) {
         const unsigned bytepix = widths[round % 3];
         const uint32_t blocksize = pick_blocksize(&seed);
-        const size_t n_streams = tc_random(&seed) % MOST_STREAMS;
+        const size_t n_streams = tc_random(&seed) % (round % 2 ? 6 : MOST_STREAMS);
         const size_t n_full = 1 + tc_random(&seed) % 600;
         const size_t n_wanted = tc_random(&seed) % 3 ? n_full : 1 + tc_random(&seed) % n_full;
         const int kind = (int)(tc_random(&seed) % (N_KINDS + 2)), spoilt = tc_random(&seed) % 2;
+        const uint64_t rarity = tc_random(&seed) % 4 ? 60 : 2; /* of streams with a length of their own */
         tc_rice_stream streams[MOST_STREAMS];
 
         for (size_t i = 0; i < n_streams; i++) {
-            const size_t n = tc_random(&seed) % 60 ? n_full : 1 + tc_random(&seed) % n_full;
+            const size_t n = tc_random(&seed) % rarity ? n_full : 1 + tc_random(&seed) % n_full;
             size_t nbytes;
 
             make_pixels(&seed, kind < N_KINDS ? kind : (int)(tc_random(&seed) % N_KINDS), bytepix, pixels, n);
@@ -451,6 +452,41 @@ static void test_many_streams_equal_the_reference(void)
         check_streams(streams, n_streams, bytepix, blocksize);
         for (size_t i = 0; i < n_streams; i++) free((void *)streams[i].src);
     }
+}
+
+/* Every number of streams, with one cut or flipped in each place in turn. */
+static void test_a_spoilt_stream_beside_good_ones(void)
+{
+    enum { N = 200, MOST = 33 };
+    static uint32_t pixels[N];
+    static uint8_t packed[MOST][MOST_BYTES];
+    uint64_t seed = 6;
+
+    for (size_t n_streams = 1; n_streams <= MOST; n_streams++)
+        for (int w = 0; w < 3; w++) {
+            tc_rice_stream streams[MOST];
+
+            for (size_t i = 0; i < n_streams; i++) {
+                make_pixels(&seed, (int)(tc_random(&seed) % N_KINDS), widths[w], pixels, N);
+                const size_t nbytes = encode_with(&paths[0], pixels, N, widths[w], 32, packed[i]);
+                streams[i] = (tc_rice_stream){packed[i], nbytes, NULL, N, 0, 0, TC_OK};
+            }
+            check_streams(streams, n_streams, widths[w], 32);
+            for (size_t bad = 0; bad < n_streams && bad < 5; bad++) {
+                tc_rice_stream *const stream = &streams[(bad * 7 + n_streams) % n_streams];
+                const size_t nbytes = stream->src_len, bit = tc_random(&seed) % (8 * nbytes);
+
+                stream->src_len = tc_random(&seed) % nbytes;
+                stream->src = tc_exact_copy(stream->src, stream->src_len);
+                check_streams(streams, n_streams, widths[w], 32);
+                free((void *)stream->src);
+                stream->src = packed[stream - streams];
+                stream->src_len = nbytes;
+                packed[stream - streams][bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+                check_streams(streams, n_streams, widths[w], 32);
+                packed[stream - streams][bit / 8] ^= (uint8_t)(0x80 >> bit % 8);
+            }
+        }
 }
 
 static void test_every_prefix_is_decoded(void)
@@ -521,6 +557,7 @@ int main(void)
     TC_RUN(test_encoder_keeps_to_its_buffer);
     TC_RUN(test_bound_is_reached_by_plain_blocks);
     TC_RUN(test_many_streams_equal_the_reference);
+    TC_RUN(test_a_spoilt_stream_beside_good_ones);
     TC_RUN(test_every_prefix_is_decoded);
 #ifdef TC_HAVE_CFITSIO
     TC_RUN(test_equal_to_cfitsio);

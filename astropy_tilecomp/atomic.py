@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
+
+from .write_behind import WriteBehindFile
 
 __all__ = ["copy_range", "replacing", "sync_folder"]
 
@@ -37,7 +40,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     Notes
     -----
     The content is synced before the rename and the folder after it, so a crash at any moment leaves the old file or the
-    new one.
+    new one. The disk gets it while it is written.
     """
     target = os.path.realpath(os.fspath(path))
     _refuse_existing(target, overwrite)
@@ -45,7 +48,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     beside = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.part")
     descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
     try:
-        with os.fdopen(descriptor, "w+b") as file:
+        with io.BufferedRandom(WriteBehindFile(descriptor)) as file:
             if os.path.exists(target):
                 os.fchmod(file.fileno(), os.stat(target).st_mode & 0o7777)
             yield file

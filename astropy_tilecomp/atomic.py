@@ -36,6 +36,8 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     ------
     FileExistsError
         If the file exists and may not be replaced.
+    OSError
+        If no file can be made in its folder.
 
     Notes
     -----
@@ -46,7 +48,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     _refuse_existing(target, overwrite)
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.part")
-    descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+    descriptor = _created(beside, target)
     try:
         with io.BufferedRandom(WriteBehindFile(descriptor)) as file:
             if os.path.exists(target):
@@ -61,6 +63,14 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
             os.unlink(beside)
         raise
     sync_folder(folder)
+
+
+def _created(beside: str, target: str) -> int:
+    """The descriptor of a new file; an error names the file that the caller asked for."""
+    try:
+        return os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, target) from None
 
 
 def _refuse_existing(target: str, overwrite: bool) -> None:

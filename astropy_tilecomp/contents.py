@@ -240,7 +240,7 @@ def info(path, *, storage_options: dict | None = None) -> FileInfo:
         except HeaderError as error:
             if not hdus:
                 raise
-            problem = str(error)
+            problem = str(error).removeprefix(f"{source.name}: ")
         return FileInfo(source.name, source.nbytes, tuple(hdus), problem)
 
 

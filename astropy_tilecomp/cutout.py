@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .atomic import replacing
+from .decode import BadTile
 from .errors import HeaderError, TileCompError
 from .files import find_image
 from .read import ReadStats, TileReader
@@ -55,6 +56,8 @@ class Cutout:
         What went wrong.
     stats : ReadStats
         Requests, bytes and tiles that the pixels took, without the opening of the file.
+    damaged_tiles : tuple of BadTile
+        Tiles that were filled, with ``on_error="fill"``.
     """
 
     file: object
@@ -64,6 +67,7 @@ class Cutout:
     path: str | None = None
     error: Exception | None = None
     stats: ReadStats = field(default_factory=ReadStats)
+    damaged_tiles: tuple[BadTile, ...] = ()
 
     def __repr__(self):
         shape = () if self.pixels is None else self.pixels.shape
@@ -310,7 +314,8 @@ class _Recipe:
             if pixels.shape != shape:
                 pixels = self._padded(pixels, outside, shape)
             origin = tuple(part.start - place.start for part, place in zip(inside, outside))
-            return Cutout(file, pixels, tuple(_moved(cards, origin, shape)), origin, stats=reader.stats)
+            return Cutout(file, pixels, tuple(_moved(cards, origin, shape)), origin, stats=reader.stats,
+                          damaged_tiles=tuple(reader.damaged_tiles))
         finally:
             if source is not file:
                 source.close()
@@ -379,7 +384,7 @@ class _Centre:
 
     def overlap(self, shape: tuple[int, ...], cards: Sequence[str], mode: str) -> Overlap:
         """The part of the image, where it lies in the cutout, and the shape of that."""
-        from astropy.nddata.utils import overlap_slices
+        from astropy.nddata.utils import NoOverlapError, overlap_slices
 
         if len(shape) < 2:
             raise ValueError(f"an image of shape {shape} has no two axes to cut")
@@ -388,8 +393,12 @@ class _Centre:
             wcs = _celestial(cards)
             size = tuple(_in_pixels(length, wcs, axis) for length, axis in zip(size, (1, 0)))
             if _is_sky(centre):
-                centre = tuple(map(float, centre.to_pixel(wcs, mode="all")))
-        inside, outside = overlap_slices(shape[-2:], size, centre[::-1], mode=mode)
+                centre = _pixel_at(centre, wcs)
+        try:
+            inside, outside = overlap_slices(shape[-2:], size, centre[::-1], mode=mode)
+        except NoOverlapError:
+            at = ", ".join(f"{each:.6g}" for each in centre)
+            raise NoOverlapError(f"the cutout at x, y = {at} does not overlap the image of shape {shape}") from None
         found = size if mode == "partial" else tuple(part.stop - part.start for part in inside)
         before = tuple(slice(0, length) for length in shape[:-2])
         if mode != "partial":
@@ -438,6 +447,20 @@ def _celestial(cards: Sequence[str]):
     if not wcs.has_celestial:
         raise HeaderError("the first two axes of the image have no celestial coordinates")
     return wcs
+
+
+def _pixel_at(position, wcs) -> tuple[float, float]:
+    """The pixel under a position on the sky, distortions included."""
+    from astropy.nddata.utils import NoOverlapError
+    from astropy.wcs import NoConvergence
+
+    try:
+        x, y = map(float, position.to_pixel(wcs, mode="all"))
+    except NoConvergence:  # distortions are polynomials, which run away outside of the image
+        x = y = np.nan
+    if not np.isfinite((x, y)).all():
+        raise NoOverlapError(f"the position {position.to_string()} does not lie on the image: its WCS has no pixel there")
+    return x, y
 
 
 def _in_pixels(length, wcs, axis: int) -> int:

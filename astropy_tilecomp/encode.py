@@ -196,7 +196,8 @@ def _encode_rows(image: np.ndarray, grid: TileGrid, first_row: int, settings: di
     """Encode an array of whole tiles whose rows follow one another from `first_row` on."""
     own = {"type": _kernels.TYPE_CODES[image.dtype.str[1:]], "swap": not image.dtype.isnative, "first_row": first_row}
     encoder = _kernels.TileEncoder(image, grid.tile_shape, settings | own)
-    return _pieces(encoder, grid, first_row, pool.thread_count(threads, image.size))
+    algorithm = next(name for name, code in _kernels.ALGORITHM_CODES.items() if code == settings["algorithm"])
+    return _pieces(encoder, grid, algorithm, first_row, pool.thread_count(threads, image.size))
 
 
 def _first_row(image: np.ndarray, grid: TileGrid, start: int) -> int:
@@ -256,7 +257,7 @@ def _gzip_level(params: CompressionParams) -> int:
     return GZIP_LEVELS.get(params.zcmptype, 1)
 
 
-def _pieces(encoder, grid: TileGrid, first_row: int, threads: int) -> Iterator[EncodedTiles]:
+def _pieces(encoder, grid: TileGrid, algorithm: str, first_row: int, threads: int) -> Iterator[EncodedTiles]:
     """Encode some runs ahead in threads, give them out in order, and so on."""
     n_tiles, tile_pixels = encoder.n_tiles, prod(grid.tile_shape)
     per_run = max(1, RUN_PIXELS // tile_pixels)
@@ -266,14 +267,14 @@ def _pieces(encoder, grid: TileGrid, first_row: int, threads: int) -> Iterator[E
         done: dict[int, EncodedTiles] = {}
 
         def encode_run(first: int, done=done) -> None:
-            done[first] = _encode_run(encoder, grid, first_row, first, min(per_run, n_tiles - first))
+            done[first] = _encode_run(encoder, grid, algorithm, first_row, first, min(per_run, n_tiles - first))
 
         pool.run(encode_run, runs[batch : batch + ahead], threads)
         for first in runs[batch : batch + ahead]:
             yield done.pop(first)
 
 
-def _encode_run(encoder, grid: TileGrid, first_row: int, first: int, n: int) -> EncodedTiles:
+def _encode_run(encoder, grid: TileGrid, algorithm: str, first_row: int, first: int, n: int) -> EncodedTiles:
     """The tiles `first` to `first` + n of the array."""
     tiles = np.zeros(n, _TILE)
     heap = np.empty(encoder.bound(n), np.uint8)
@@ -281,13 +282,13 @@ def _encode_run(encoder, grid: TileGrid, first_row: int, first: int, n: int) -> 
     bad = np.flatnonzero(tiles["status"])
     if len(bad):
         row = first_row + first + int(bad[0])
-        raise _error_of(int(tiles["status"][bad[0]]), grid.tile(row), row)
+        raise _error_of(int(tiles["status"][bad[0]]), grid.tile(row), row, algorithm)
     fields = (np.ascontiguousarray(tiles[name]) for name in ("column", "nbytes", "zscale", "zzero"))
     return EncodedTiles(first_row + first, *fields, tiles["has_null"].astype(bool), heap[:used].data)
 
 
-def _error_of(status: int, tile: tuple[int, ...], row: int) -> Exception:
-    place = f"tile {tile}, row {row}"
-    if status == _OUT_OF_RANGE:
-        return NotEncodableError(f"{place}: a pixel, or the scale, is outside of what the algorithm can hold", tile, row)
-    return engines.error_of(status, tile=tile, row=row)
+def _error_of(status: int, tile: tuple[int, ...], row: int, algorithm: str) -> Exception:
+    if status != _OUT_OF_RANGE:
+        return engines.error_of(status, tile=tile, row=row, algorithm=algorithm)
+    what = "a pixel is outside of 0 to 16777215" if algorithm == "PLIO_1" else "a pixel, or the scale, is outside of what it can hold"
+    return NotEncodableError(f"tile {tile}, row {row}, {algorithm}: {what}", tile, row)

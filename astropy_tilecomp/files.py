@@ -18,6 +18,9 @@ __all__ = ["FoundHDU", "find_image", "find_images", "read_image", "read_section"
 FIRST_READ = 4 * BLOCK_SIZE
 MAX_HEADER_NBYTES = 64 << 20
 
+N_NAMED = 8
+"""HDUs that a message names at most, besides the last."""
+
 
 @dataclass(frozen=True)
 class FoundHDU:
@@ -81,6 +84,8 @@ def walk(source: ByteSource) -> Iterator[FoundHDU]:
     HeaderError
         If the file does not begin with a FITS header, or a header has no end or impossible sizes.
     """
+    if source.nbytes == 0:
+        raise HeaderError(f"{source.name}: no FITS file: it is empty")
     offset, number = 0, 0
     while offset < source.nbytes:
         head = source.read(offset, min(offset + FIRST_READ, source.nbytes))
@@ -145,15 +150,19 @@ def find_image(source: ByteSource, hdu: int | str | tuple[str, int] | None = Non
     HeaderError
         If there is no such HDU, or it is no compressed image.
     """
+    names = []
     for found in walk(source):
+        names.append(f"{found.number} {found.name}".rstrip())
         if hdu is None and found.is_compressed_image:
             return found
         if _matches(found, hdu):
             if not found.is_compressed_image:
                 raise HeaderError(f"{source.name}: HDU {hdu!r} is no compressed image: it has no ZIMAGE = T")
             return found
-    what = "no compressed image" if hdu is None else f"no HDU {hdu!r}"
-    raise HeaderError(f"{source.name}: {what} found")
+    if hdu is None:
+        raise HeaderError(f"{source.name}: no compressed image found")
+    there = ", ".join(names[:N_NAMED]) + (f", ... {names[-1]}" if len(names) > N_NAMED else "")
+    raise HeaderError(f"{source.name}: no HDU {hdu!r} found; there are {there}")
 
 
 def find_images(source: ByteSource, hdu=None) -> list[FoundHDU]:

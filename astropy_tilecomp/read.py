@@ -20,7 +20,7 @@ from .tiling.plan import plan
 from .tiling.selection import Selection, select
 from .tiling.table import TableLayout, TileTable
 
-__all__ = ["DEFAULT_CACHE_BYTES", "ReadStats", "TileReader", "max_nbytes_allowed", "section"]
+__all__ = ["DEFAULT_CACHE_BYTES", "ReadStats", "TileReader", "checked_on_error", "max_nbytes_allowed", "section"]
 
 DEFAULT_CACHE_BYTES = 32 << 20
 """Decoded tiles that one reader keeps, in bytes."""
@@ -94,7 +94,7 @@ class TileReader:
         self.params = CompressionParams.from_header(header)
         self.layout = TableLayout.from_header(header)
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
-        self.on_error = _checked_on_error(on_error)
+        self.on_error = checked_on_error(on_error)
         self._source = source
         self._options = {"threads": threads, "engine": engine, "max_nbytes": max_nbytes_allowed(max_nbytes)}
         self._scaled, self._fill_value, self._cache_bytes = scaled, fill_value, cache_bytes
@@ -182,7 +182,7 @@ class TileReader:
         UnsupportedError
             If the result or the scratch takes more than `max_nbytes`.
         """
-        on_error = self.on_error if on_error is None else _checked_on_error(on_error)
+        on_error = self.on_error if on_error is None else checked_on_error(on_error)
         options = self._options | {"on_error": on_error, "scaled": self._scaled}
         if threads is not None:
             options["threads"] = threads
@@ -435,7 +435,25 @@ def max_nbytes_allowed(max_nbytes: int | None = None) -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def _checked_on_error(on_error: str) -> str:
+def checked_on_error(on_error: str) -> str:
+    """
+    Refuse an `on_error` that means nothing.
+
+    Parameters
+    ----------
+    on_error : str
+        What the caller gave.
+
+    Returns
+    -------
+    str
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If it is neither "raise" nor "fill".
+    """
     if on_error not in ON_ERROR:
         raise ValueError(f"on_error is {on_error!r}, expected one of {', '.join(ON_ERROR)}")
     return on_error

@@ -165,7 +165,7 @@ def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, 
             except HeaderError as error:
                 if not rescued:
                     raise
-                problem = str(error)
+                problem = str(error).removeprefix(f"{source.name}: ")
         return SalvageReport(source.name, os.fspath(output), tuple(rescued), problem)
 
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from operator import length_hint
 
 __all__ = ["SMALL_JOB", "pool_size", "run", "thread_count", "waiting_pool"]
@@ -71,10 +72,10 @@ def thread_count(threads: int | None, n_pixels: int) -> int:
     Raises
     ------
     ValueError
-        If `threads` is less than 1.
+        If `threads` is no integer, or less than 1.
     """
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads is {threads}, expected 1 or more")
+    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
+        raise ValueError(f"threads is {threads!r}, expected a number of 1 or more")
     if threads == 1 or n_pixels < SMALL_JOB or _in_pool() or _in_dask_worker():
         return 1
     return pool_size() if threads is None else min(threads, pool_size())

@@ -189,7 +189,7 @@ def verify(path, *, engines: Sequence[str] | None = None, threads: int | None = 
         except HeaderError as error:
             if not verdicts:
                 raise
-            problem = str(error)
+            problem = str(error).removeprefix(f"{source.name}: ")
         return VerifyReport(source.name, chosen, tuple(verdicts), problem)
 
 

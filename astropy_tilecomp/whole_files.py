@@ -27,7 +27,7 @@ from .tiling.params import CompressionParams
 from .tiling.shapes import whole_tile_shape
 from .write import params_for, resolve_seed
 
-__all__ = ["FileReport", "HDUReport", "pack", "unpack"]
+__all__ = ["FileReport", "HDUReport", "pack", "packed_name", "unpack"]
 
 SLAB_NBYTES = 4 << 20
 """Bytes of an image that are read or written at a time, about; memory for more would be given back and taken anew each time."""
@@ -192,7 +192,7 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
     settings = _Settings(algorithm, tile_shape, quantize_level, quantize_method, dither_seed, hcomp_scale, hcomp_smooth,
                          lossless, threads, engine)
     with opened(path) as source:
-        output = _named_after(source, output, lambda name: name + ".fz")
+        output = _named_after(source, output, packed_name)
         hdus = list(walk(source))
         _warn_of_padding(source, hdus)
         reports = []
@@ -202,6 +202,30 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
                 reports.append(_pack_hdu(source, found, file, settings, checksum, verify, tell))
                 tell(1.0)
         return FileReport(source.name, os.fspath(output), tuple(reports))
+
+
+def packed_name(name: str) -> str:
+    """
+    Name of the compressed file beside a plain one.
+
+    Parameters
+    ----------
+    name : str
+        The plain file.
+
+    Returns
+    -------
+    str
+        The same with ``.fz`` behind it.
+
+    Raises
+    ------
+    ValueError
+        If it has that already.
+    """
+    if name.endswith(".fz"):
+        raise ValueError(f"{name} ends in .fz already; output= has to name the new file")
+    return name + ".fz"
 
 
 def _telling(progress: Callable[[int, int], None] | None, source: ByteSource, found: FoundHDU) -> Callable[[float], None]:
@@ -264,8 +288,8 @@ def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, chec
     except (HeaderError, NotEncodableError) as error:
         if settings.algorithm == "GZIP_2":
             raise
-        _warn(f"{source.name}: HDU {found.number} is compressed by GZIP_2: {error}")
         spool = _encode_hdu(source, found, replace(settings, algorithm="GZIP_2"), tell)
+        _warn(f"{source.name}: HDU {found.number} is compressed by GZIP_2: {error}")
     start = file.tell()
     params = spool.params
     spool.write_hdu(file, cards, quantize_level=settings.level if params.quantized else None, checksum=checksum)

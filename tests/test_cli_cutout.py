@@ -101,7 +101,7 @@ def test_edges(tmp_path):
 def test_damage(tmp_path):
     write_broken(tmp_path / "a.fits.fz", "f4")
     assert "row 3" in fail("cutout", tmp_path / "a.fits.fz", "--index", "0:16,32:64")
-    succeed("cutout", "--fill", tmp_path / "a.fits.fz", "--index", "0:16,32:64")
+    assert ", 1 damaged tile filled\n" in succeed("cutout", "--fill", tmp_path / "a.fits.fz", "--index", "0:16,32:64")
     assert np.isnan(fits.getdata(tmp_path / "a.cutout.fits")).sum() == 256
     (tmp_path / "cut.fits.fz").write_bytes((tmp_path / "a.fits.fz").read_bytes()[:30_000])
     assert "cut.fits.fz" in fail("cutout", tmp_path / "cut.fits.fz", "--index", "250:256,250:256")
@@ -123,5 +123,9 @@ def test_bad_options(words, message):
 
 
 def test_boxes_outside(tmp_path):
+    for words in (["--sky", "10 20", "--size", "1 arcmin"], ["--at", "9000,10", "--size", "5"]):
+        message = fail("cutout", PANOPTES, *words, "-o", tmp_path / "a.fits")
+        assert message.startswith(f"tilecomp: {PANOPTES}: the ")
+        assert "does not" in message
     assert "tilecomp: " in fail("cutout", PANOPTES, "--index", "900:910,0:10", "-o", tmp_path / "a.fits")
     assert "tilecomp: " in fail("cutout", PANOPTES, "--index", "0:10", "--hdu", "NOWHERE", "-o", tmp_path / "a.fits")

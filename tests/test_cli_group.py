@@ -174,3 +174,23 @@ def test_a_bad_file_in_every_command(tmp_path):
     }
     assert all("row 3" in text for text in messages.values())
     assert not (tmp_path / "a.fits").exists()
+
+
+def test_without_the_extra_of_the_command_line(tmp_path):
+    """An installation without click says what to install, in one line."""
+    (tmp_path / "click.py").write_text("raise ImportError(\"No module named 'click'\")\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "astropy_tilecomp", "list"], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY)])},
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "tilecomp: No module named 'click'; it comes with the extra 'cli': pip install 'astropy_tilecomp[cli]'\n"
+
+
+@pytest.mark.parametrize("words", [["list"], ["info"], ["verify"], ["pack"], ["salvage"]], ids=lambda words: words[0])
+def test_an_empty_file(tmp_path, words):
+    (tmp_path / "empty.fits").touch()
+    result = run(*words, tmp_path / "empty.fits")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"tilecomp: {tmp_path / 'empty.fits'}: no FITS file: it is empty\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.fits"]

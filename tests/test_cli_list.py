@@ -28,5 +28,6 @@ def test_a_cut_file(tmp_path):
     done = process("list", "-", input=content[:100_000])
     assert done.returncode == 0
     assert b"compressed image" in done.stdout
+    assert b"tilecomp: -: HDU 1: the file ends 492211 bytes before the data do" in done.stderr
     in_header = process("list", "-", input=content[:2880 * 3])
     assert b"no END card" in in_header.stderr

@@ -125,13 +125,27 @@ def test_standard_output(files):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["-t", "ten,ten"], "expected sizes such as"), (["-q", "4", "-qz", "4"], "exclude one another"), (["-a", "ZIP"], "is not one of"),
+    [(["-t", "ten,ten"], "expected sizes such as"), (["-t", "0,5"], "expected sizes such as"),
+     (["-q", "4", "-qz", "4"], "exclude one another"), (["-a", "ZIP"], "is not one of"),
      (["-j", "0"], "not in the range"), (["--seed", "20000"], "not in the range")],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_bad_options(files, words, message):
     assert message in fail("pack", *words, files / "a.fits", code=2)
     assert not (files / "a.fits.fz").exists()
+
+
+def test_a_tile_of_other_axes(files):
+    """GZIP_2 would not help, so nothing is said of it."""
+    message = fail("pack", "-t", "1,2,3", files / "a.fits")
+    assert message == f"tilecomp: {files / 'a.fits'}: a tile shape of 3 axes does not fit an image of 2\n"
+
+
+def test_what_is_packed_already(files):
+    succeed("pack", files / "a.fits")
+    assert "ends in .fz already; --output has to name the new file" in fail("pack", files / "a.fits.fz")
+    assert not (files / "a.fits.fz.fz").exists()
+    assert "(nothing to compress)" in succeed("pack", files / "a.fits.fz", "-o", files / "copy.fz")
 
 
 def test_a_cut_file(files):

@@ -42,6 +42,20 @@ def test_every_way_to_open_gives_ours(path):
     assert type(fits.CompImageHDU(IMAGE)) is ASTROPYS
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [({"on_error": "ignore"}, "on_error is 'ignore', expected one of raise, fill"),
+     ({"engine": "zlib"}, "engine is 'zlib', expected one of"),
+     ({"threads": 0}, "threads is 0, expected a number"), ({"threads": "two"}, "threads is 'two', expected a number")],
+    ids=str,
+)
+def test_an_option_that_makes_no_sense_is_told_at_once(path, option, message):
+    for call in (lambda: tc.open(path, **option), lambda: tc.enable(**option)):
+        with pytest.raises(ValueError, match=message):
+            call()
+    assert fits.CompImageHDU is ASTROPYS
+
+
 def test_a_list_keeps_what_it_was_opened_with(path):
     plain = fits.open(path)
     with tc.enabled(threads=1):

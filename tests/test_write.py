@@ -256,3 +256,24 @@ def test_killed_at_any_moment_the_old_file_or_the_new_one(tmp_path):
         image = tc.read_image(path)
         assert image.shape == (600, 400)
         assert (image == image[0, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("image", "options", "error", "message"),
+    [
+        (np.int16(3), {}, tc.HeaderError, "the image has no axis"),
+        (np.full((3, 3), -5, "i2"), {"algorithm": "PLIO_1"}, tc.NotEncodableError, r"row 0, PLIO_1: a pixel is outside of 0 to 16777215"),
+        (np.ones((3, 3), bool), {}, TypeError, "FITS has no image of type bool"),
+    ],
+    ids=["no axis", "PLIO_1", "bool"],
+)
+def test_what_cannot_be_written(tmp_path, image, options, error, message):
+    with pytest.raises(error, match=message):
+        tc.write_image(tmp_path / "a.fits", image, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        tc.write_image(tmp_path / "nowhere" / "a.fits", np.ones((3, 3), "i2"))
+    assert caught.value.filename == str(tmp_path / "nowhere" / "a.fits")

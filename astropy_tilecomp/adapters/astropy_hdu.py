@@ -14,10 +14,12 @@ from astropy.io import fits
 from astropy.io.fits.hdu.base import BITPIX2DTYPE, DELAYED
 from astropy.io.fits.verify import _ErrList
 
+from ..codecs import engine as engines
 from ..encode import NotEncodableError
 from ..errors import HeaderError, TileCompError, TileCompWarning
-from ..read import DEFAULT_CACHE_BYTES, TileReader
+from ..read import DEFAULT_CACHE_BYTES, TileReader, checked_on_error
 from ..sources import ByteSource
+from ..threads import thread_count
 from ..tiling.cards import CARD_SIZE, read_cards
 from ..tiling.params import CompressionParams
 from ..tiling.shapes import default_tile_shape
@@ -44,6 +46,12 @@ class ReadOptions:
     fill_value: float = 0
     cache_bytes: int = DEFAULT_CACHE_BYTES
     max_nbytes: int | None = None
+
+    def __post_init__(self):
+        checked_on_error(self.on_error)
+        thread_count(self.threads, 0)
+        if self.engine is not None:
+            engines.choose(self.engine)
 
 
 @dataclass(frozen=True)

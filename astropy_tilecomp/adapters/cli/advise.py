@@ -18,7 +18,7 @@ from .tables import show_table, size_text
 COLUMNS = ("algorithm", ">tile", ">q", ">ratio", ">bits/pixel", ">write MB/s", ">read MB/s", ">cutout", ">requests", ">loss/noise")
 
 
-@click.command()
+@click.command(short_help="Try compressions on an image, and recommend one.")
 @click.argument("file")
 @click.option("-a", "--algorithm", "algorithms", type=click.Choice(ALGORITHMS, case_sensitive=False), multiple=True,
               help="Try this one; repeatable.")

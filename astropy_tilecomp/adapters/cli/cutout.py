@@ -13,12 +13,13 @@ import astropy_tilecomp as tc
 from ..extras import extra
 from . import options
 from .many import FAILED, expand
-from .messages import say, text_of
+from .messages import say_of
 from .outputs import check_output, input_of, output_for, writing
 from .progress import bars
+from .tables import count_text
 
 
-@click.command()
+@click.command(short_help="Cut a part out of each file, local or remote.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--index", metavar="Y0:Y1,X0:X1", help="Pixels as numpy has them: from 0, rows first, the end not included.")
 @click.option("--section", metavar="X1:X2,Y1:Y2", help="Pixels as FITS has them: from 1, NAXIS1 first, the end included.")
@@ -59,14 +60,15 @@ def command(ctx, files, index, section, at, sky, size, mode, fill, compress, png
             with writing(target) as path:
                 _write(cutout, path, ending if target == "-" else _ending(target, ending), force)
         except (tc.TileCompError, OSError, ValueError, IndexError, KeyError) as error:
-            say(f"{name}: {text_of(error)}")
+            say_of(name, error)
             ctx.meta[FAILED] = True
             continue
         if not quiet:
             cost = cutout.stats
             shape = " x ".join(map(str, cutout.pixels.shape))
-            spent = f"{cost.n_tiles} tiles, {cost.nbytes} bytes in {cost.n_requests} requests"
-            click.echo(f"{name} -> {target}: {shape} pixels, {spent}", err=target == "-")
+            spent = f"{count_text(cost.n_tiles, 'tile')}, {cost.nbytes} bytes in {count_text(cost.n_requests, 'request')}"
+            filled = f", {count_text(len(cutout.damaged_tiles), 'damaged tile')} filled" if cutout.damaged_tiles else ""
+            click.echo(f"{name} -> {target}: {shape} pixels, {spent}{filled}", err=target == "-")
 
 
 def _place(index, section, at, sky, size):

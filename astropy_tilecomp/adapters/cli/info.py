@@ -13,10 +13,10 @@ import astropy_tilecomp as tc
 from . import options
 from .many import expand, for_each
 from .outputs import input_of
-from .tables import size_text
+from .tables import count_text, size_text
 
 
-@click.command()
+@click.command(short_help="Say how images are compressed, and what a cutout costs.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Write everything as JSON, a list with an entry for each file.")
 @options.storage_option
@@ -40,7 +40,7 @@ def _info(name: str, threads: int, tell, **how):
 
 def _lines(report):
     """All that is known of a file."""
-    yield f"{report.path}: {size_text(report.nbytes)}, {len(report.hdus)} HDUs"
+    yield f"{report.path}: {size_text(report.nbytes)}, {count_text(len(report.hdus), 'HDU')}"
     for hdu in report.hdus:
         name = f" {hdu.name}" if hdu.name else ""
         shape = f" {' x '.join(map(str, hdu.shape))}" if hdu.shape else ""
@@ -67,12 +67,12 @@ def _facts(image):
         seed = f", seed {image.zdither0}" if image.zdither0 is not None else ""
         yield "quantization", image.quantization + seed + steps
     others = ((image.n_gzip, "gzipped without loss"), (image.n_raw, "not compressed"), (image.n_unusable, "WITHOUT USABLE BYTES"))
-    yield "fallback", ", ".join(f"{n} tiles {words}" for n, words in others if n)
+    yield "fallback", ", ".join(f"{count_text(n, 'tile')} {words}" for n, words in others if n)
     heap = image.heap
     order = "contiguous, in row order" if heap.contiguous else "in row order" if heap.in_order else "not in row order"
-    gaps = f", {heap.n_gaps} gaps of {size_text(heap.gap_nbytes)}" if heap.n_gaps else ""
+    gaps = f", {count_text(heap.n_gaps, 'gap')} of {size_text(heap.gap_nbytes)}" if heap.n_gaps else ""
     yield "heap", f"{size_text(heap.nbytes)}, {order}{gaps}; a tile has {heap.smallest} to {heap.largest} bytes"
     if image.cutout is not None:
         cost = image.cutout
-        yield "cutout", (f"{' x '.join(map(str, cost.shape))} pixels cost {size_text(cost.nbytes)} in {cost.n_requests} requests"
-                         f" ({cost.n_tiles} tiles)")
+        yield "cutout", (f"{' x '.join(map(str, cost.shape))} pixels cost {size_text(cost.nbytes)} in "
+                         f"{count_text(cost.n_requests, 'request')} ({count_text(cost.n_tiles, 'tile')})")

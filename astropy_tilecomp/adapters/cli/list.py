@@ -25,8 +25,15 @@ def command(files, storage_option):
     """List the HDUs of each file, a line for each."""
     read = partial(_info, storage_options=options.storage_options(storage_option))
     reports = for_each(expand(files), read, quiet=True)
-    show_table(COLUMNS, (row for report in reports for row in _rows(report)))
+    rows = [row for report in reports for row in _rows(report)]
+    if rows:
+        show_table(COLUMNS, rows)
     for report in reports:
+        for hdu in report.hdus:
+            if hdu.missing_nbytes:
+                say(f"{report.path}: HDU {hdu.number}: the file ends {hdu.missing_nbytes} bytes before the data do")
+            if hdu.problem:
+                say(f"{report.path}: HDU {hdu.number}: {hdu.problem}")
         if report.problem:
             say(f"{report.path}: {report.problem}")
 

@@ -12,7 +12,7 @@ import click
 
 from ...errors import TileCompError
 from ...threads import pool_size
-from .messages import Failure, say, text_of
+from .messages import Failure, say_of
 from .progress import Bars, bars
 
 __all__ = ["FAILED", "expand", "for_each", "is_url"]
@@ -96,8 +96,7 @@ def _attempt(work: Callable, file: str, threads: int, shown: Bars, stop: threadi
         with shown.bar(os.path.basename(file)) as tell:
             return False, work(file, threads, _until(stop, tell))
     except _ERRORS as error:
-        message = text_of(error).replace(os.path.abspath(file), file)
-        say(message if file in message else f"{file}: {message}")
+        say_of(file, error)
         return True, None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-__all__ = ["Failure", "say", "text_of", "warn"]
+__all__ = ["Failure", "say", "say_of", "text_of", "warn"]
 
 
 _OPTIONS = {"overwrite=True": "--force", "output= has": "--output has"}
@@ -43,6 +45,12 @@ def text_of(error) -> str:
 def say(message: str) -> None:
     """Write a line to standard error."""
     click.echo(f"tilecomp: {message}", err=True)
+
+
+def say_of(file: str, error: Exception) -> None:
+    """Write a line about an error with a file, which it names once and as the user did."""
+    message = text_of(error).replace(os.path.abspath(file), file)
+    say(message if file in message else f"{file}: {message}")
 
 
 def warn(message, category, filename, lineno, file=None, line=None) -> None:

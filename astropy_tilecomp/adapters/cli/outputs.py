@@ -60,7 +60,14 @@ def output_for(name: str, output: str | None, rename: Callable[[str], str]) -> s
     -------
     str
         A path, or "-".
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file: that comes before what is wrong with its name.
     """
+    if name != STANDARD and not is_url(name):
+        os.stat(name)
     if output == STANDARD or (output is None and name == STANDARD):
         return STANDARD
     if output is not None and not os.path.isdir(output):

@@ -10,6 +10,7 @@ import click
 
 import astropy_tilecomp as tc
 
+from ...whole_files import packed_name
 from . import options
 from .many import expand, for_each
 from .outputs import STANDARD, check_output, input_of, output_for, writing
@@ -83,14 +84,17 @@ def tile_shape(text: str | None):
     if text is None or text.lower() in ("row", "whole"):
         return text and text.lower()
     try:
-        return tuple(int(size) for size in reversed(text.split(",")))
+        sizes = tuple(int(size) for size in reversed(text.split(",")))
     except ValueError:
-        raise click.BadParameter(f"{text!r}: expected sizes such as 100,50, row or whole", param_hint="--tile") from None
+        sizes = ()
+    if not sizes or min(sizes) < 1:
+        raise click.BadParameter(f"{text!r}: expected sizes such as 100,50, row or whole", param_hint="--tile")
+    return sizes
 
 
 def _pack(name: str, threads: int, tell, *, output, force, delete, settings):
     """Pack one file."""
-    target = output_for(name, output, lambda path: path + ".fz")
+    target = output_for(name, output, packed_name)
     with writing(target) as path:
         report = tc.pack(input_of(name), path, overwrite=force, threads=threads, progress=tell, **settings)
     if delete and name != STANDARD:

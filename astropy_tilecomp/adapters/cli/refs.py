@@ -19,6 +19,7 @@ from ..extras import extra
 from . import options
 from .many import expand, is_url
 from .messages import Failure
+from .tables import count_text
 
 FORMATS = {".json": "json", ".parquet": "parquet", ".parq": "parquet", ".icechunk": "icechunk"}
 
@@ -26,7 +27,7 @@ RECORD_SIZE = 10_000
 """References in a file of the parquet form."""
 
 
-@click.command()
+@click.command(short_help="Make references for zarr, kerchunk and Icechunk.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(["json", "parquet", "icechunk"]),
               help="By default what the name of the output says, else json.")
@@ -40,7 +41,8 @@ RECORD_SIZE = 10_000
 def command(files, form, stored, stack_dimension, hdu, output, force, storage_option, quiet):
     """Make zarr references to the compressed images of a file, or of many that become one array.
 
-    a.fits.fz gives a.fits.fz.json. Nothing is copied: readers fetch the tiles that they need from the files.
+    a.fits.fz gives a.fits.fz.json. Nothing is copied: readers fetch the tiles that they need from the files. A file that
+    is named twice counts once.
     """
     files = expand(files)
     if output is None and len(files) > 1:
@@ -48,7 +50,7 @@ def command(files, form, stored, stack_dimension, hdu, output, force, storage_op
     if output is None:
         output = os.path.basename(files[0]) if is_url(files[0]) else files[0]
         output += f".{form or 'json'}"
-    form = form or next((name for ending, name in FORMATS.items() if output.endswith(ending)), "json")
+    form = form or _format_of(output)
     if form != "json" and os.path.exists(output):
         if not force:
             raise FileExistsError(f"{output} exists already; --force replaces it")
@@ -63,7 +65,17 @@ def command(files, form, stored, stack_dimension, hdu, output, force, storage_op
         with _folder(output) as folder:
             (_write_parquet if form == "parquet" else _write_icechunk)(files, folder, stack_dimension, **how)
     if not quiet:
-        click.echo(f"{len(files)} files -> {output} ({form})")
+        click.echo(f"{count_text(len(files), 'file')} -> {output} ({form})")
+
+
+def _format_of(output: str) -> str:
+    """The format that the name of the output ends in."""
+    for ending, form in FORMATS.items():
+        if output.endswith(ending):
+            return form
+    raise click.BadParameter(
+        f"{output}: expected a name that ends in {', '.join(FORMATS)}, or --format", param_hint="--output"
+    )
 
 
 @contextmanager
@@ -129,4 +141,4 @@ def _write_icechunk(files: list[str], folder: str, stack_dimension: str, *, hdu,
     repository = icechunk.Repository.create(icechunk.local_filesystem_storage(folder), config)
     session = repository.writable_session("main")
     together.vz.to_icechunk(session.store)
-    session.commit(f"references to {len(files)} files")
+    session.commit(f"references to {count_text(len(files), 'file')}")

@@ -16,7 +16,7 @@ from .many import expand, for_each
 from .outputs import check_output, input_of, output_for, writing
 
 
-@click.command()
+@click.command(short_help="Keep what is good of a damaged file.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--fill-value", type=int, default=0, help="For integers without BLANK; floats become NaN. By default 0.")
 @click.option("--json", "as_json", is_flag=True, help="Write the reports as JSON.")

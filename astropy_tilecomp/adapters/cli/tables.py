@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-__all__ = ["show_table", "size_text"]
+__all__ = ["count_text", "show_table", "size_text"]
 
 PIPE_WIDTH = 250
 
@@ -41,6 +41,11 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence], *, title: str =
     if title:
         console.print(Text(title), soft_wrap=True)
     console.print(table)
+
+
+def count_text(n: int, noun: str) -> str:
+    """A number of things: 1 tile, 2 tiles."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def size_text(nbytes: float) -> str:

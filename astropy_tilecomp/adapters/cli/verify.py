@@ -13,9 +13,10 @@ import astropy_tilecomp as tc
 from . import options
 from .many import FAILED, expand, for_each
 from .outputs import input_of
+from .tables import count_text
 
 
-@click.command()
+@click.command(short_help="Decode every tile, and add up the checksums.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--engine", "engines", type=click.Choice(["kernel", "cfitsio"]), multiple=True, help="By default every engine that there is.")
 @click.option("--json", "as_json", is_flag=True, help="Write the reports as JSON.")
@@ -47,11 +48,11 @@ def _lines(report):
     """The verdict on a file, and all that is wrong."""
     engines = " and ".join(report.engines)
     n_sums = sum(hdu.checksum is not None or hdu.datasum is not None for hdu in report.hdus)
-    facts = f"{report.n_tiles} tiles decoded by {engines}, checksums of {n_sums} of {len(report.hdus)} HDUs"
+    facts = f"{count_text(report.n_tiles, 'tile')} decoded by {engines}, checksums of {n_sums} of {len(report.hdus)} HDUs"
     if report.good:
         yield f"{report.path}: good ({facts})"
         return
-    yield f"{report.path}: BAD ({facts}; {len(report.faults)} bad tiles)"
+    yield f"{report.path}: BAD ({facts}; {count_text(len(report.faults), 'bad tile')})"
     for hdu in report.hdus:
         for name, right in (("CHECKSUM", hdu.checksum), ("DATASUM", hdu.datasum)):
             if right is False:

@@ -48,9 +48,8 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     _refuse_existing(target, overwrite)
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.part")
-    descriptor = _created(beside, target)
-    try:
-        with io.BufferedRandom(WriteBehindFile(descriptor)) as file:
+    try:  # before the file is there: Ctrl-C may come as soon as it is
+        with _created(beside, target) as file:
             if os.path.exists(target):
                 os.fchmod(file.fileno(), os.stat(target).st_mode & 0o7777)
             yield file
@@ -59,18 +58,19 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
         _refuse_existing(target, overwrite)
         os.replace(beside, target)
     except BaseException:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(beside)
         raise
     sync_folder(folder)
 
 
-def _created(beside: str, target: str) -> int:
-    """The descriptor of a new file; an error names the file that the caller asked for."""
+def _created(beside: str, target: str) -> BinaryIO:
+    """A new file; an error names the file that the caller asked for."""
     try:
-        return os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         raise OSError(error.errno, error.strerror, target) from None
+    return io.BufferedRandom(WriteBehindFile(descriptor))
 
 
 def _refuse_existing(target: str, overwrite: bool) -> None:

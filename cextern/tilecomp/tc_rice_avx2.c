@@ -1,6 +1,6 @@
-/* The decoder of up to four streams in AVX2, and of one for processors with LZCNT and BMI2, which its inner loop lives on;
- * the encoder with its two inner loops in AVX2: folding 8 or 16 differences at once, and joining the codes of 4 pixels
- * to one number. */
+/* The decoder of up to four streams in AVX2, and of one for processors with LZCNT and BMI2, which its inner loop lives
+ * on; the encoder with its two inner loops in AVX2: folding 8 or 16 differences at once, and joining the codes of
+ * 4 pixels to one number. */
 #include "tc_rice_paths.h"
 
 #if TC_CPU_X86

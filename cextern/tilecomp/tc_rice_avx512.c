@@ -333,6 +333,11 @@ INLINE_AVX512 void decode_run(tc_rice_width width, lanes *sets, const int n_sets
     const __m512i tail0 = sets[0].block.tail, tail1 = n_sets > 1 ? sets[1].block.tail : tail0;
     const size_t most = choose_group(_mm512_max_epu32(tail0, tail1));
 
+    if (!_mm512_test_epi32_mask(tail0, tail0) && !_mm512_test_epi32_mask(tail1, tail1)) { /* all pixels are equal */
+        for (int i = 0; i < n_sets; i++)
+            for (size_t k = 0; k < count; k++) _mm512_store_si512(sets[i].rows + row + k, sets[i].last);
+        return;
+    }
     for (;;) {
         const size_t some = count < most ? count : most;
         group g0 = start_group(&sets[0]), g1 = start_group(&sets[n_sets - 1]);

@@ -1,13 +1,14 @@
-/* Two, three or four RICE_1 streams side by side, one in each 64-bit lane of a 256-bit register: written once, and built
- * by the files of AVX2 and of AVX-512.
+/* Two, three or four RICE_1 streams side by side, one in each 64-bit lane of a 256-bit register: written once, and
+ * built by the files of AVX2 and of AVX-512.
  *
- * The streams have the same number of pixels and the same block size, so their blocks are in step, and the three kinds of
- * block are one: a pixel is a unary part, which only coded blocks have, and `tail` bits, which are code (the final 1 of
- * the unary part and code - 1 low bits), 0 or the bits of a plain pixel.
+ * The streams have the same block size, so their blocks are in step, and the three kinds of block are one: a pixel is
+ * a unary part, which only coded blocks have, and `tail` bits, which are code (the final 1 of the unary part and
+ * code - 1 low bits), 0 or the bits of a plain pixel.  The folded differences are collected in rows, one register for
+ * each pixel, then packed, in each lane 8 bytes of its stream's pixels at a time, and summed up there.
  *
  * Each lane has a window like that of the one-stream decoder.  A block in which some stream needs more than that (it
- * ends, has a code longer than a window, or a fault) is decoded from its start by the one-stream decoder, which so gives
- * the statuses and counts.  Lanes without a stream repeat the last one. */
+ * ends, has a code longer than a window, or a fault) is decoded from its start by the one-stream decoder, which so
+ * gives the statuses and counts.  Lanes without a stream repeat the last one. */
 #ifndef TC_RICE_FOUR_H
 #define TC_RICE_FOUR_H
 
@@ -23,7 +24,7 @@
 typedef struct {
     __m256i bits, count;
     __m256i next, last_word; /* addresses: of the byte after the claimed bits; of the last 8 bytes of the stream */
-    __m256i value;
+    __m256i value;           /* in every pixel of a lane */
 } tc_rice_lanes;
 
 /* What the pixels of the current block look like, in each lane. */
@@ -54,12 +55,26 @@ typedef struct {
     tc_rice_state s;
 } tc_rice_run;
 
-TC_RICE_INLINE tc_rice_lanes tc_rice_to_lanes(const tc_rice_run *runs, size_t n_runs)
+/* 8 bytes of pixels of one value, given with bits above that do not count. */
+TC_RICE_INLINE uint64_t tc_rice_in_every_pixel(tc_rice_width width, uint32_t value)
+{
+    const uint32_t largest = UINT32_MAX >> (32 - width.bits);
+
+    return (value & largest) * (UINT64_MAX / largest);
+}
+
+/* The stream of a lane. */
+TC_RICE_INLINE const tc_rice_run *tc_rice_run_of_lane(const tc_rice_run *runs, size_t n_runs, size_t lane)
+{
+    return &runs[lane < n_runs ? lane : n_runs - 1];
+}
+
+TC_RICE_INLINE tc_rice_lanes tc_rice_to_lanes(tc_rice_width width, const tc_rice_run *runs, size_t n_runs)
 {
     uint64_t bits[TC_RICE_LANES], count[TC_RICE_LANES], next[TC_RICE_LANES], last[TC_RICE_LANES], value[TC_RICE_LANES];
 
     for (size_t k = 0; k < TC_RICE_LANES; k++) {
-        const tc_rice_state *const s = &runs[k < n_runs ? k : n_runs - 1].s;
+        const tc_rice_state *const s = &tc_rice_run_of_lane(runs, n_runs, k)->s;
         const uintptr_t first = (uintptr_t)s->in.src, here = first + s->in.pos / 8;
         const unsigned odd = s->in.pos % 8;
 
@@ -67,7 +82,7 @@ TC_RICE_INLINE tc_rice_lanes tc_rice_to_lanes(const tc_rice_run *runs, size_t n_
         count[k] = odd ? 8 - odd : 0;
         next[k] = odd ? here + 1 : here;
         last[k] = first + s->in.len - 8; /* before the first where there are no 8 bytes */
-        value[k] = s->last;
+        value[k] = tc_rice_in_every_pixel(width, s->last);
     }
     return (tc_rice_lanes){tc_rice_load_lanes(bits), tc_rice_load_lanes(count), tc_rice_load_lanes(next),
                            tc_rice_load_lanes(last), tc_rice_load_lanes(value)};
@@ -94,7 +109,8 @@ TC_RICE_INLINE void tc_rice_from_lanes(const tc_rice_lanes *v, size_t i, tc_rice
 /* 8 bytes from each of 4 addresses, as big-endian numbers; faster than a gather instruction. */
 TC_RICE_INLINE __m256i tc_rice_load_words(__m256i from)
 {
-    const __m256i swap = _mm256_set_epi64x(0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607);
+    const long long swap_low = 0x0001020304050607, swap_high = 0x08090a0b0c0d0e0f;
+    const __m256i swap = _mm256_set_epi64x(swap_high, swap_low, swap_high, swap_low);
     uint64_t address[TC_RICE_LANES] __attribute__((aligned(32)));
     __m128d low, high;
 
@@ -151,18 +167,16 @@ TC_RICE_INLINE int tc_rice_start_block(tc_rice_width width, tc_rice_lanes *v, tc
     return 1;
 }
 
-/* The next pixel of every lane; its unary part is counted. */
-TC_RICE_INLINE void tc_rice_four_pixels(const tc_rice_block *b, __m256i *bits, __m256i *zeros_of_all, __m256i *value)
+/* The folded difference of the next pixel of every lane; its unary part is counted. */
+TC_RICE_INLINE __m256i tc_rice_four_pixels(const tc_rice_block *b, __m256i *bits, __m256i *zeros_of_all)
 {
     const __m256i zeros = _mm256_and_si256(TC_RICE_LEADING_ZEROS_OF_LANES(*bits), b->coded);
     const __m256i shifted = _mm256_sllv_epi64(*bits, zeros);
     const __m256i low = _mm256_srlv_epi64(shifted, _mm256_sub_epi64(_mm256_set1_epi64x(64), b->tail));
-    const __m256i folded = _mm256_or_si256(_mm256_sllv_epi64(zeros, b->fs), _mm256_and_si256(low, b->keep));
-    const __m256i sign = _mm256_sub_epi64(_mm256_setzero_si256(), _mm256_and_si256(folded, _mm256_set1_epi64x(1)));
 
     *bits = _mm256_sllv_epi64(shifted, b->tail);
     *zeros_of_all = _mm256_add_epi64(*zeros_of_all, zeros);
-    *value = _mm256_add_epi64(*value, _mm256_xor_si256(_mm256_srli_epi64(folded, 1), sign));
+    return _mm256_or_si256(_mm256_sllv_epi64(zeros, b->fs), _mm256_and_si256(low, b->keep));
 }
 
 /* Decode `count` pixels of the block into as many rows.  A group of pixels that has not room in a window is done again
@@ -176,14 +190,11 @@ TC_RICE_INLINE int tc_rice_four_rows(tc_rice_lanes *lanes, const tc_rice_block *
         const size_t some = singly ? 1 : count < b->group ? count : b->group;
         const __m256i tails = _mm256_mul_epu32(b->tail, _mm256_set1_epi64x((long long)some));
         const __m256i room = _mm256_sub_epi64(_mm256_set1_epi64x(TC_RICE_CLAIM), tails);
-        __m256i bits, zeros = _mm256_setzero_si256(), value = v.value;
+        __m256i bits, zeros = _mm256_setzero_si256();
 
         if (!tc_rice_fill_lanes(&v)) return 0;
         bits = v.bits;
-        for (size_t k = 0; k < some; k++) {
-            tc_rice_four_pixels(b, &bits, &zeros, &value);
-            _mm256_store_si256(rows + k, value);
-        }
+        for (size_t k = 0; k < some; k++) _mm256_store_si256(rows + k, tc_rice_four_pixels(b, &bits, &zeros));
         if (tc_rice_any(_mm256_cmpgt_epi32(zeros, _mm256_min_epi32(room, b->most_zeros)))) {
             if (some == 1) return 0;
             singly = some;
@@ -191,7 +202,6 @@ TC_RICE_INLINE int tc_rice_four_rows(tc_rice_lanes *lanes, const tc_rice_block *
         }
         v.bits = bits;
         v.count = _mm256_sub_epi64(v.count, _mm256_add_epi64(zeros, tails));
-        v.value = value;
         singly -= singly != 0;
         rows += some;
         count -= some;
@@ -200,43 +210,108 @@ TC_RICE_INLINE int tc_rice_four_rows(tc_rice_lanes *lanes, const tc_rice_block *
     return 1;
 }
 
-/* Write rows to the pixels from i on: as many as 8 bytes hold at a time, then the odd ones. */
-TC_RICE_INLINE void tc_rice_write_rows(tc_rice_width width, const __m256i *rows, size_t count, size_t i,
-                                       const tc_rice_run *runs, size_t n_runs)
+/* ---- pixels ---- */
+
+TC_RICE_INLINE __m256i tc_rice_add_pixels(tc_rice_width width, __m256i a, __m256i b)
+{
+    return width.bits == 8 ? _mm256_add_epi8(a, b) : width.bits == 16 ? _mm256_add_epi16(a, b) : _mm256_add_epi32(a, b);
+}
+
+TC_RICE_INLINE __m256i tc_rice_unfold_pixels(tc_rice_width width, __m256i folded)
+{
+    const uint64_t ones = tc_rice_in_every_pixel(width, 1);
+    const uint64_t halves = tc_rice_in_every_pixel(width, UINT32_MAX >> (33 - width.bits));
+    const __m256i odd = _mm256_and_si256(folded, _mm256_set1_epi64x((long long)ones));
+    const __m256i half = _mm256_and_si256(_mm256_srli_epi64(folded, 1), _mm256_set1_epi64x((long long)halves));
+    const __m256i sign = _mm256_sub_epi64(_mm256_slli_epi64(odd, (int)width.bits), odd); /* all ones where odd */
+
+    return _mm256_xor_si256(half, sign);
+}
+
+/* In every pixel of a lane, the last of the 8 bytes. */
+TC_RICE_INLINE __m256i tc_rice_spread_last(tc_rice_width width, __m256i pixels)
+{
+    const long long low = width.bits == 8    ? 0x0707070707070707
+                          : width.bits == 16 ? 0x0706070607060706
+                                             : 0x0706050407060504; /* bytes to take */
+    const long long high = low + 0x0808080808080808;
+
+    return _mm256_shuffle_epi8(pixels, _mm256_set_epi64x(high, low, high, low));
+}
+
+/* The next 8 bytes of pixels, from as many rows as that takes. */
+TC_RICE_INLINE __m256i tc_rice_sum_rows(tc_rice_width width, const __m256i *rows, __m256i *value)
+{
+    __m256i pixels = _mm256_setzero_si256();
+
+#pragma GCC unroll 8
+    for (size_t k = 64 / width.bits; k-- > 0;)
+        pixels = _mm256_or_si256(_mm256_slli_epi64(pixels, (int)width.bits), rows[k]);
+    pixels = tc_rice_unfold_pixels(width, pixels);
+#pragma GCC unroll 3
+    for (unsigned shift = width.bits; shift < 64; shift *= 2)
+        pixels = tc_rice_add_pixels(width, pixels, _mm256_slli_epi64(pixels, (int)shift));
+    pixels = tc_rice_add_pixels(width, pixels, *value);
+    *value = tc_rice_spread_last(width, pixels);
+    return pixels;
+}
+
+/* Turn rows to pixels and write them from byte `at` on. */
+TC_RICE_INLINE void tc_rice_write_rows(tc_rice_width width, __m256i *rows, size_t count, __m256i *value,
+                                       uint8_t *const *dst, size_t at)
 {
     const size_t bytepix = width.bits / 8, at_once = 8 / bytepix;
-    const __m256i mask = _mm256_set1_epi64x(UINT32_MAX >> (32 - width.bits));
     uint64_t words[TC_RICE_LANES];
     size_t row = 0;
 
     for (; count - row >= at_once; row += at_once) {
-        __m256i word = _mm256_setzero_si256();
+        const __m256i pixels = tc_rice_sum_rows(width, rows + row, value);
+        const __m128d low = _mm_castsi128_pd(_mm256_castsi256_si128(pixels));
+        const __m128d high = _mm_castsi128_pd(_mm256_extracti128_si256(pixels, 1));
+        const size_t here = at + row * bytepix;
 
-#pragma GCC unroll 8
-        for (size_t k = at_once; k-- > 0;)
-            word = _mm256_or_si256(_mm256_slli_epi64(word, (int)width.bits), _mm256_and_si256(rows[row + k], mask));
-        _mm256_storeu_si256((void *)words, word);
-        for (size_t k = 0; k < n_runs; k++)
-            memcpy((uint8_t *)runs[k].stream->dst + (i + row) * bytepix, &words[k], sizeof words[k]);
+        _mm_storel_pd((double *)(dst[0] + here), low);
+        _mm_storeh_pd((double *)(dst[1] + here), low);
+        _mm_storel_pd((double *)(dst[2] + here), high);
+        _mm_storeh_pd((double *)(dst[3] + here), high);
     }
-    for (; row < count; row++) {
-        _mm256_storeu_si256((void *)words, rows[row]);
-        for (size_t k = 0; k < n_runs; k++) tc_rice_store(width, runs[k].stream->dst, i + row, (uint32_t)words[k]);
+    if (row == count) return;
+    for (size_t k = count; k < row + at_once; k++) rows[k] = _mm256_setzero_si256();
+    _mm256_storeu_si256((void *)words, tc_rice_sum_rows(width, rows + row, value));
+    for (size_t k = 0; k < TC_RICE_LANES; k++) memcpy(dst[k] + at + row * bytepix, &words[k], (count - row) * bytepix);
+}
+
+/* Write pixels equal to the value before, `nbytes` of them from byte `at` on. */
+TC_RICE_INLINE void tc_rice_write_equal(__m256i value, uint8_t *const *dst, size_t at, size_t nbytes)
+{
+    uint64_t words[TC_RICE_LANES];
+
+    _mm256_storeu_si256((void *)words, value);
+    for (size_t k = 0; k < TC_RICE_LANES; k++) {
+        uint8_t *const to = dst[k] + at;
+        size_t j = 0;
+
+        for (; nbytes - j >= sizeof words[k]; j += sizeof words[k]) memcpy(to + j, &words[k], sizeof words[k]);
+        memcpy(to + j, &words[k], nbytes - j);
     }
 }
 
 /* Decode pixels i to `end`, a block.  False: it has to be done by the one-stream decoder. */
-TC_RICE_INLINE int tc_rice_four_block(tc_rice_width width, tc_rice_lanes *v, size_t i, size_t end,
-                                      const tc_rice_run *runs, size_t n_runs)
+TC_RICE_INLINE int tc_rice_four_block(tc_rice_width width, tc_rice_lanes *v, size_t i, size_t end, uint8_t *const *dst)
 {
+    const size_t bytepix = width.bits / 8;
     __m256i rows[TC_RICE_ROWS];
     tc_rice_block block;
 
     if (!tc_rice_start_block(width, v, &block)) return 0;
+    if (!tc_rice_any(block.tail)) {
+        tc_rice_write_equal(v->value, dst, i * bytepix, (end - i) * bytepix);
+        return 1;
+    }
     for (size_t count; i < end; i += count) {
         count = end - i < TC_RICE_ROWS ? end - i : TC_RICE_ROWS;
         if (!tc_rice_four_rows(v, &block, rows, count)) return 0;
-        tc_rice_write_rows(width, rows, count, i, runs, n_runs);
+        tc_rice_write_rows(width, rows, count, &v->value, dst, i * bytepix);
     }
     return 1;
 }
@@ -262,17 +337,19 @@ TC_RICE_TARGET static __attribute__((noinline)) int tc_rice_run_alone(tc_rice_ru
 TC_RICE_INLINE void tc_rice_run_together(tc_rice_width width, tc_rice_run *runs, size_t n_runs, uint32_t blocksize,
                                          size_t end)
 {
-    tc_rice_lanes v = tc_rice_to_lanes(runs, n_runs);
+    tc_rice_lanes v = tc_rice_to_lanes(width, runs, n_runs);
+    uint8_t *dst[TC_RICE_LANES];
     size_t i = runs[0].s.i;
 
+    for (size_t k = 0; k < TC_RICE_LANES; k++) dst[k] = tc_rice_run_of_lane(runs, n_runs, k)->stream->dst;
     for (int good = 1; i < end; i += blocksize) {
         const tc_rice_lanes start = v;
 
-        if (tc_rice_four_block(width, &v, i, i + blocksize, runs, n_runs)) continue;
+        if (tc_rice_four_block(width, &v, i, i + blocksize, dst)) continue;
         tc_rice_from_lanes(&start, i, runs, n_runs);
         for (size_t k = 0; k < n_runs; k++) good &= tc_rice_run_alone(&runs[k], width.bits, blocksize, i + blocksize);
         if (!good) return;
-        v = tc_rice_to_lanes(runs, n_runs);
+        v = tc_rice_to_lanes(width, runs, n_runs);
     }
     tc_rice_from_lanes(&v, i, runs, n_runs);
 }
@@ -318,8 +395,8 @@ TC_RICE_INLINE void tc_rice_four(tc_rice_width width, tc_rice_stream *streams, s
 }
 
 #define TC_RICE_FOUR(bits)                                                                                             \
-    TC_RICE_TARGET static __attribute__((noinline)) void tc_rice_four_##bits(tc_rice_stream *streams, size_t n_streams, \
-                                                                             uint32_t blocksize)                       \
+    TC_RICE_TARGET static __attribute__((noinline)) void tc_rice_four_##bits(                                          \
+        tc_rice_stream *streams, size_t n_streams, uint32_t blocksize)                                                 \
     {                                                                                                                  \
         tc_rice_four(TC_RICE_WIDTH_##bits, streams, n_streams, blocksize);                                             \
     }

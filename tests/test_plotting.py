@@ -1,11 +1,14 @@
 """plot: figures have the panels that they should have, and files appear."""
 
+from dataclasses import replace
+
 import needs
 import numpy as np
 import pytest
 from damaged_files import write_broken
 
 import astropy_tilecomp as tc
+from astropy_tilecomp.adapters.plotting import plot_maps
 
 matplotlib = needs.module("matplotlib")
 matplotlib.use("Agg")
@@ -67,3 +70,13 @@ def test_planes():
 def test_unknown_maps():
     with pytest.raises(ValueError, match="no map is called 'beauty'"):
         tc.plot(needs.SHIPPED / "fitslib_rice_cube.fz", maps=["beauty"])
+
+
+def test_damaged_tiles_do_not_dim_the_image(tmp_path):
+    """What stands in the place of their pixels has no part in the choice of white and black."""
+    image = np.random.default_rng(1).normal(1000, 5, (64, 64)).astype("i2")
+    tc.write_image(tmp_path / "a.fits.fz", image, tile_shape=(8, 64))
+    measured = replace(tc.map_tiles(tmp_path / "a.fits.fz"), damaged=np.arange(8)[:, np.newaxis] < 4)
+    image[:32] = 0
+    shown = plot_maps(measured, image, maps=[], output=tmp_path / "a.png").axes[0].images[0]
+    assert shown.get_clim() == tuple(np.percentile(image[32:], (1, 99.5)))

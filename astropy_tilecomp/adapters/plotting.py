@@ -127,7 +127,7 @@ def plot_maps(measured: TileMaps, pixels: np.ndarray | None = None, *, maps: Seq
     n_panels = len(names) + (pixels is not None)
     n_columns = min(n_panels, 4) if n_panels != 6 else 3
     n_rows = -(-n_panels // n_columns)
-    size = {"figsize": (3.9 * n_columns, 3.7 * n_rows + 0.4), "layout": "constrained"}
+    size = {"figsize": (3.9 * n_columns, 3.7 * n_rows + 0.4), "layout": "compressed"}
     figure = Figure(**size) if output is not None else plt.figure(**size)
     axes = list(np.ravel(figure.subplots(n_rows, n_columns, squeeze=False)))
     damaged = _plane_of(measured.damaged, measured, plane)
@@ -140,7 +140,8 @@ def plot_maps(measured: TileMaps, pixels: np.ndarray | None = None, *, maps: Seq
     tiles = " × ".join(map(str, measured.tile_shape))
     figure.suptitle(f"{measured.path.rsplit('/', 1)[-1]} [{measured.hdu}]  {measured.algorithm}, {measured.damaged.size} tiles of {tiles}")
     if output is not None:
-        figure.savefig(output, dpi=dpi, format=format)
+        figure.draw_without_rendering()  # so that the layout knows how wide the numbers of the colour bars are
+        figure.savefig(output, dpi=dpi, format=format, bbox_inches="tight")
     return figure
 
 
@@ -167,8 +168,7 @@ def _extent(measured: TileMaps) -> tuple[float, float, float, float]:
 
 
 def _draw_image(axis, pixels: np.ndarray, measured: TileMaps, damaged: np.ndarray) -> None:
-    finite = pixels[np.isfinite(pixels)]
-    low, high = np.percentile(finite, (1, 99.5)) if finite.size else (0, 1)
+    low, high = _limits(pixels, measured, damaged)
     axis.imshow(pixels, cmap="gray_r", vmin=low, vmax=high if high > low else low + 1, origin="lower", extent=_extent(measured),
                 interpolation="nearest", aspect=_aspect(measured))
     axis.set_title("image and tiles")
@@ -181,6 +181,16 @@ def _draw_image(axis, pixels: np.ndarray, measured: TileMaps, damaged: np.ndarra
     for row, column in np.argwhere(damaged):
         axis.axvspan(left + column * width, min(left + (column + 1) * width, right), color="#d62728", alpha=0.6, linewidth=0.8,
                      ymin=row * height / (top - bottom), ymax=min(1, (row + 1) * height / (top - bottom)))
+
+
+def _limits(pixels: np.ndarray, measured: TileMaps, damaged: np.ndarray) -> tuple[float, float]:
+    """Values of white and black, found without what stands in the place of damaged tiles."""
+    in_tile = [
+        np.minimum(np.arange(n) * length // n // tile, n_tiles - 1)
+        for n, length, tile, n_tiles in zip(pixels.shape, (1, *measured.image_shape)[-2:], (1, *measured.tile_shape)[-2:], damaged.shape)
+    ]
+    good = pixels[np.isfinite(pixels) & ~damaged[np.ix_(*in_tile)]]
+    return tuple(np.percentile(good, (1, 99.5))) if good.size else (0, 1)
 
 
 def _draw_map(axis, name: str, values: np.ndarray, measured: TileMaps) -> None:
@@ -201,7 +211,7 @@ def _draw_numbers(axis, values: np.ma.MaskedArray, look: dict) -> None:
     shown = axis.imshow(values, cmap="viridis", vmin=low, vmax=high, **look)
     ends = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}
     beyond = bool((found < low).any()), bool((found > high).any())
-    axis.figure.colorbar(shown, ax=axis, shrink=0.85, extend=ends[beyond])
+    axis.figure.colorbar(shown, ax=axis, extend=ends[beyond])
 
 
 def _draw_classes(axis, values: np.ndarray, counts: np.ndarray, look: dict, labels: Sequence[str], colours: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ The names below are loaded when they are first used, so that importing this pack
 and needs no more than that step.
 """
 
-from importlib import import_module
+from importlib import import_module as _import_module
 
 _HOME = {
     "CompImageHDU": "adapters.astropy_hdu",
@@ -63,7 +63,7 @@ def __getattr__(name):
         home = _HOME[name]
     except KeyError:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    value = getattr(import_module(f".{home}", __name__), name)
+    value = getattr(_import_module(f".{home}", __name__), name)
     globals()[name] = value
     return value
 

@@ -246,6 +246,16 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
         If a tile that is needed is damaged.
     IndexError
         If `index` does not fit the image.
+    OSError
+        If the file cannot be opened or read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import astropy_tilecomp as tc
+    >>> tc.read_section("panoptes_solved.fits.fz", np.s_[300:302, ::-350])
+    array([[2184, 2154],
+           [2216, 2227]], dtype=uint16)
     """
     source = as_source(file, storage_options, remote)
     try:

@@ -31,6 +31,11 @@ def enable(**options) -> None:
     **options
         threads, engine, on_error, fill_value, cache_bytes, max_nbytes of `CompImageHDU`.
 
+    Raises
+    ------
+    ValueError
+        If one of them makes no sense.
+
     Notes
     -----
     Calls are counted, from whatever thread: astropy is itself again after as many calls of `disable`.

@@ -158,6 +158,16 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     ------
     OSError
         If the file cannot be opened or is no FITS file.
+    ValueError
+        If an option makes no sense.
+
+    Examples
+    --------
+    >>> import astropy_tilecomp as tc
+    >>> with tc.open("panoptes_solved.fits.fz") as hdul:
+    ...     stars = hdul[1].section[300:400, 200:300]
+    >>> stars.shape, stars.dtype.name
+    ((100, 100), 'uint16')
     """
     kwargs.setdefault("uint", fits.conf.enable_uint)
     if memmap is None and (mode == "update" or not fits.conf.use_memmap):

@@ -207,7 +207,8 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
     Raises
     ------
     HeaderError
-        As `scan`; also if the images of a stack differ in shape or name.
+        If there is no such image, its header breaks the format, the file ends before the HDU does, or the images of a
+        stack differ in shape or name.
     UnsupportedError
         For a file that is compressed as a whole.
 
@@ -215,6 +216,13 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
     -----
     Reading needs zarr and this package installed, and no import of it: the codec ``astropy_tilecomp.hdu`` is found by its
     entry point.  In a stack, numpy's common type of all files is used, and attributes are those that all files share.
+
+    Examples
+    --------
+    >>> import astropy_tilecomp as tc
+    >>> references = tc.references("panoptes_solved.fits.fz", hdu=1)
+    >>> list(references["refs"])
+    ['zarr.json', 'c/0/0']
     """
     single = isinstance(urls, (str, os.PathLike))
     files = [urls] if single else list(urls)

@@ -55,6 +55,8 @@ def test_pipes(broken):
 def test_a_cut_file(broken):
     broken.write_bytes(broken.read_bytes()[:30_000])
     assert "HDU 1 repaired: the file ends" in succeed("salvage", broken)
+    broken.write_bytes(broken.read_bytes()[:4000])
+    assert "what could not be read was left out\n  no END card" in succeed("salvage", "--force", broken)
 
 
 def test_bad_options(broken):

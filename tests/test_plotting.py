@@ -62,8 +62,9 @@ def test_planes():
     np.testing.assert_array_equal(last, image[2])
     with pytest.raises(ValueError, match="plane is"):
         tc.plot(path, plane=[0, 1])
-    with pytest.raises(IndexError):
-        tc.plot(path, plane=[5])
+    for number in (5, -1):
+        with pytest.raises(IndexError, match=rf"plane is \({number},\), expected indices from 0 and below \(3,\)"):
+            tc.plot(path, plane=[number])
     matplotlib.pyplot.close("all")
 
 

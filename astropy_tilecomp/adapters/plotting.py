@@ -68,7 +68,9 @@ def plot(path, *, hdu=None, maps: Sequence[str] | None = None, plane: Sequence[i
     HeaderError
         If there is no such image, or its header breaks the format.
     ValueError
-        If there is no map of a name, or no such plane.
+        If there is no map of a name, or `plane` has not as many indices as it takes.
+    IndexError
+        If there is no such plane.
     ImportError
         If matplotlib is missing.
     """
@@ -85,14 +87,18 @@ def _thumbnail(reader: TileReader, plane: Sequence[int]) -> np.ndarray:
     """The image, or a plane of it, thinned out to what a figure can show."""
     shape = reader.shape[-2:]
     step = tuple(slice(None, None, max(1, size // MAX_SHOWN)) for size in shape)
-    pixels = reader.read((*_plane_index(plane, reader.ndim), *step))
+    pixels = reader.read((*_plane_index(plane, reader.shape), *step))
     return np.atleast_2d(pixels)
 
 
-def _plane_index(plane: Sequence[int], ndim: int) -> tuple[int, ...]:
-    wanted = tuple(plane) or (0,) * max(0, ndim - 2)
-    if len(wanted) != max(0, ndim - 2):
-        raise ValueError(f"plane is {wanted}, expected {max(0, ndim - 2)} indices for an image of {ndim} axes")
+def _plane_index(plane: Sequence[int], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The index of a plane along all axes but the last two."""
+    lengths = shape[:-2]
+    wanted = tuple(plane) or (0,) * len(lengths)
+    if len(wanted) != len(lengths):
+        raise ValueError(f"plane is {wanted}, expected {len(lengths)} indices for an image of {len(shape)} axes")
+    if not all(0 <= number < length for number, length in zip(wanted, lengths)):
+        raise IndexError(f"plane is {wanted}, expected indices from 0 and below {lengths} for an image of shape {shape}")
     return wanted
 
 
@@ -156,7 +162,7 @@ def _names(measured: TileMaps, maps: Sequence[str] | None) -> list[str]:
 
 def _plane_of(values: np.ndarray, measured: TileMaps, plane: Sequence[int]) -> np.ndarray:
     """The tiles of one plane, in two axes."""
-    index = _plane_index(plane, len(measured.image_shape))
+    index = _plane_index(plane, measured.image_shape)
     at = tuple(number // tile for number, tile in zip(index, measured.tile_shape))
     return np.atleast_2d(values[at])
 

@@ -47,10 +47,15 @@ def _salvage(name: str, threads: int, tell, *, output, force, fill_value):
     return replace(report, path=name, output=target)
 
 
+def _verdict(report) -> str:
+    if report.intact:
+        return "nothing was lost"
+    return f"{len(report.lost)} of {report.n_tiles} tiles lost" if report.n_tiles else "what could not be read was left out"
+
+
 def _lines(report):
     """What was lost."""
-    lost = f"{len(report.lost)} of {report.n_tiles} tiles lost" if not report.intact else "nothing was lost"
-    yield f"{report.path} -> {report.output}: {lost}"
+    yield f"{report.path} -> {report.output}: {_verdict(report)}"
     for hdu in report.hdus:
         if hdu.problem:
             yield f"  HDU {hdu.number} {hdu.action}: {hdu.problem}"

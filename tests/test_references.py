@@ -215,6 +215,7 @@ path = {path!r}
 
 EXTRAS = {
     "zarr": (["zarr", "numcodecs"], "tc.open_references(tc.references(path))"),
+    "zarr references": (["fsspec"], "tc.open_references(tc.references(path))"),
     "zarr store": (["zarr", "numcodecs"], "tc.TileStore(tc.tile_references(path, framed=True))"),
     "zarr codec": (["zarr"], "import astropy_tilecomp.adapters.zarr_codecs"),
     "zarr tiles": (["zarr"], "import astropy_tilecomp.adapters.zarr_tile_codecs"),
@@ -225,7 +226,6 @@ EXTRAS = {
     "xarray": (["xarray"], "import astropy_tilecomp.adapters.xarray_backend"),
     "dask": (["dask"], "tc.to_dask(path)"),
     "remote": (["fsspec"], "tc.read_image('http://127.0.0.1:9/a.fits')"),
-    "remote references": (["fsspec"], "tc.open_references(tc.references(path))"),
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
+from .turns import waiting
 from .write_behind import WriteBehindFile
 
 __all__ = ["copy_range", "replacing", "sync_folder"]
@@ -42,7 +43,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     Notes
     -----
     The content is synced before the rename and the folder after it, so a crash at any moment leaves the old file or the
-    new one. The disk gets it while it is written.
+    new one. The disk gets it while it is written; a thread that has a turn gives it to another while it waits for the rest.
     """
     target = os.path.realpath(os.fspath(path))
     _refuse_existing(target, overwrite)
@@ -54,14 +55,20 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
                 os.fchmod(file.fileno(), os.stat(target).st_mode & 0o7777)
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        _refuse_existing(target, overwrite)
-        os.replace(beside, target)
+            with waiting():
+                _put_in_place(file.fileno(), beside, target, overwrite)
     except BaseException:
         with suppress(OSError):
             os.unlink(beside)
         raise
-    sync_folder(folder)
+
+
+def _put_in_place(descriptor: int, beside: str, target: str, overwrite: bool) -> None:
+    """Sync a complete file and give it its name."""
+    os.fsync(descriptor)
+    _refuse_existing(target, overwrite)
+    os.replace(beside, target)
+    sync_folder(os.path.dirname(target))
 
 
 def _created(beside: str, target: str) -> BinaryIO:

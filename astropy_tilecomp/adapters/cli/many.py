@@ -12,6 +12,7 @@ import click
 
 from ...errors import TileCompError
 from ...threads import pool_size
+from ...turns import Turns
 from .messages import Failure, say_of
 from .progress import Bars, bars
 
@@ -19,6 +20,9 @@ __all__ = ["FAILED", "expand", "for_each", "is_url"]
 
 FAILED = "astropy_tilecomp.failed"
 """What `click.Context.meta` has once a file had an error."""
+
+FILES_PER_JOB = 3
+"""Files under way for each thread: one is worked on, the others wait until the disk has them."""
 
 _ERRORS = (TileCompError, OSError, ValueError, IndexError, MemoryError)
 
@@ -112,14 +116,16 @@ def _until(stop: threading.Event | None, tell: Callable) -> Callable:
 
 
 def _side_by_side(files: Sequence[str], work: Callable, jobs: int, shown: Bars) -> list[tuple[bool, object]]:
-    """
-    Several files at once; threads that are left over go to each of them.
+    """Several files at once; threads that are left over go to each of them."""
+    at_once, stop = min(jobs, len(files)), threading.Event()
+    turns = Turns(at_once)
 
-    There are twice as many as jobs, for about half of them wait until the disk has what they wrote.
-    """
-    stop, n_workers = threading.Event(), min(2 * jobs, len(files))
-    with ThreadPoolExecutor(n_workers) as pool:
-        futures = [pool.submit(_attempt, work, file, max(1, jobs // n_workers), shown, stop) for file in files]
+    def attempt(file: str) -> tuple[bool, object]:
+        with turns:
+            return _attempt(work, file, jobs // at_once, shown, stop)
+
+    with ThreadPoolExecutor(min(FILES_PER_JOB * jobs, len(files))) as pool:
+        futures = [pool.submit(attempt, file) for file in files]
         try:
             return [future.result() for future in futures]
         except BaseException:

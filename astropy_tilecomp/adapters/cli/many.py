@@ -13,6 +13,7 @@ import click
 from ...errors import TileCompError
 from ...threads import pool_size
 from ...turns import Turns
+from .memory import keep_freed_memory
 from .messages import Failure, say_of
 from .progress import Bars, bars
 
@@ -84,6 +85,8 @@ def for_each(files: Sequence[str], work: Callable, *, jobs: int | None = None, q
         one with an error.
     """
     jobs = jobs or pool_size()
+    if len(files) > 1:
+        keep_freed_memory()
     with bars(quiet) as shown:
         if len(files) == 1 or jobs == 1:
             results = [_attempt(work, file, jobs, shown) for file in files]

@@ -26,6 +26,7 @@ __all__ = [
     "InflatedSource",
     "LockedSource",
     "MmapSource",
+    "ReopenedFile",
     "SourceFile",
     "SourcePart",
     "SpooledSource",
@@ -431,15 +432,51 @@ class FileSource(ByteSource):
         return _reopen_file, (self._path, self.nbytes, self._mtime_ns)
 
 
-def _reopen_file(path: str, nbytes: int, mtime_ns: int) -> FileSource:
+class ReopenedFile(ByteSource):
+    """
+    A local file that is opened for each read, since readers of more files may be kept than a process may have descriptors.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened or is no regular file.
+
+    Notes
+    -----
+    Once its size or time of modification is another than at first, reading raises `SourceError`.
+    """
+
+    def __init__(self, path):
+        with FileSource(path) as file:
+            self.nbytes, self.name, self._mtime_ns = file.nbytes, file.name, file._mtime_ns
+
+    def _open(self) -> FileSource:
+        return _reopen_file(self.name, self.nbytes, self._mtime_ns, since="it was opened")
+
+    def _read(self, ranges):
+        with self._open() as file:
+            return file._read(ranges)
+
+    def _readinto(self, wanted, view):
+        with self._open() as file:
+            file._readinto(wanted, view)
+
+
+def _reopen_file(path: str, nbytes: int, mtime_ns: int, since: str = "it was pickled") -> FileSource:
     source = FileSource(path)
-    _check_unchanged(path, (nbytes, mtime_ns), (source.nbytes, source._mtime_ns), "size and time of modification")
+    then, now = (nbytes, mtime_ns), (source.nbytes, source._mtime_ns)
+    _check_unchanged(path, then, now, "size and time of modification", since)
     return source
 
 
-def _check_unchanged(name: str, then, now, what: str) -> None:
+def _check_unchanged(name: str, then, now, what: str, since: str = "it was pickled") -> None:
     if then != now:
-        raise SourceError(f"{name}: changed since it was pickled: {what} were {then}, are now {now}")
+        raise SourceError(f"{name}: changed since {since}: {what} were {then}, are now {now}")
 
 
 class LockedSource(ByteSource):

@@ -12,18 +12,48 @@ __all__ = ["Comparison", "RowResult", "measure"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many times as fast as a peer we are, and how many times we want to be at least."""
+    """
+    How many times as fast as a peer we are, and what we want.
+
+    Parameters
+    ----------
+    peer, ours : str
+        The contenders.
+    ratio, ratio_of_minima : float
+        The peer's time over ours.
+    ms_more : float
+        Our median time less the peer's, in milliseconds.
+    at_least : float or None
+        The ratio that we want at least.
+    at_most_ms_more : float or None
+        The difference that we want at most.
+    """
 
     peer: str
     ours: str
     ratio: float
     ratio_of_minima: float
-    at_least: float | None
+    ms_more: float
+    at_least: float | None = None
+    at_most_ms_more: float | None = None
 
     @property
     def is_met(self):
-        """Whether the ratio of the medians reaches the aim; None without one."""
+        """Whether the medians reach the aim; None without one."""
+        if self.at_most_ms_more is not None:
+            return self.ms_more <= self.at_most_ms_more
         return None if self.at_least is None else self.ratio >= self.at_least
+
+    @property
+    def aim(self):
+        """The aim in words; empty without one."""
+        if self.at_most_ms_more is not None:
+            return f"at most {self.at_most_ms_more:.3g} ms more"
+        return "" if self.at_least is None else f"{self.at_least:.3g}x"
+
+    def standing(self, digits):
+        """What the aim is compared with, in words: the ratio to so many digits, or the difference."""
+        return f"{self.ratio:.{digits}f}x" if self.at_most_ms_more is None else f"{self.ms_more:.1f} ms more"
 
 
 @dataclass(frozen=True)
@@ -104,7 +134,9 @@ def compare(row, times):
             ours,
             statistics.median(times[peer]) / statistics.median(times[ours]),
             min(times[peer]) / min(times[ours]),
+            1e3 * (statistics.median(times[ours]) - statistics.median(times[peer])),
             aim,
+            row.at_most_ms_more.get(peer) if ours == OURS else None,
         )
         for peer, ours, aim in pairs
         if peer in times

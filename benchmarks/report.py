@@ -44,10 +44,10 @@ def print_machine():
 
 
 def print_row(result):
-    """Print one row: the time of each contender, and our ratio to it beside the one we want at least."""
+    """Print one row: the time of each contender, and our ratio to it beside what we want."""
     table = Table(title=result.title, title_justify="left", title_style="bold")
     table.add_column("who")
-    for column in ("median ms", "least ms", "we are faster", "of minima", "at least"):
+    for column in ("median ms", "least ms", "we are faster", "of minima", "aim"):
         table.add_column(column, justify="right")
     for name in result.times:
         lines = [c for c in result.comparisons if c.peer == name] or [None]
@@ -62,20 +62,20 @@ def describe(comparison):
     if comparison is None:
         return "", "", ""
     alone = " (1 thread)" if comparison.ours == OURS_ALONE else ""
-    aim = "" if comparison.at_least is None else f"{comparison.at_least:.3g}x{alone}"
+    aim = comparison.aim and comparison.aim + alone
     colour = {None: "", True: "green", False: "red"}[comparison.is_met]
-    ratio = f"{comparison.ratio:.2f}x"
-    return f"[{colour}]{ratio}[/{colour}]" if colour else ratio, f"{comparison.ratio_of_minima:.2f}x", aim
+    standing = comparison.standing(2)
+    return f"[{colour}]{standing}[/{colour}]" if colour else standing, f"{comparison.ratio_of_minima:.2f}x", aim
 
 
 def print_summary(results):
     """Print the aims that were missed, or that there are none."""
-    aims = [(result, c) for result in results for c in result.comparisons if c.at_least is not None]
+    aims = [(result, c) for result in results for c in result.comparisons if c.aim]
     missed = [(result, c) for result, c in aims if not c.is_met]
     console.print(f"{len(aims) - len(missed)} of {len(aims)} aims met")
     for result, c in missed:
         ours = "" if c.ours == OURS else ", 1 thread"
-        console.print(f"  missed: {result.title}{ours}: {c.ratio:.2f}x {c.peer}, wanted {c.at_least:.3g}x")
+        console.print(f"  missed: {result.title}{ours}: {c.standing(2)} beside {c.peer}, wanted {c.aim}")
 
 
 def write_json(path, results):
@@ -115,7 +115,7 @@ def write_csv(path, results):
     path.with_suffix(".txt").write_text(describe_machine() + ".\n")
     with path.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["work", "who", "median ms", "we are faster", "at least"])
+        table.writerow(["work", "who", "median ms", "we are faster", "aim"])
         for result in results:
             for number, name in enumerate(result.times):
                 of_peer = [c for c in result.comparisons if c.peer == name]
@@ -123,6 +123,6 @@ def write_csv(path, results):
                     "" if number else result.title,
                     name,
                     f"{result.median(name):.3g}",
-                    ", ".join(f"{c.ratio:.1f}x" + (" (1 thread)" if c.ours == OURS_ALONE else "") for c in of_peer),
-                    ", ".join(f"{c.at_least:.3g}x" for c in of_peer if c.at_least is not None),
+                    ", ".join(c.standing(1) + (" (1 thread)" if c.ours == OURS_ALONE else "") for c in of_peer),
+                    ", ".join(c.aim for c in of_peer if c.aim),
                 ])

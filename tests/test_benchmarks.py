@@ -65,6 +65,14 @@ def test_ratios_are_of_the_peer_over_ours():
     assert (alone.ratio, alone.is_met) == (2, False)
 
 
+@pytest.mark.parametrize(("ours", "is_met"), [(0.016, True), (0.018, False)])
+def test_an_aim_may_be_a_difference(ours, is_met):
+    row = Row("difference", "", None, None, at_most_ms_more={"direct": 7})
+    (comparison,) = compare(row, {"tilecomp": [ours], "direct": [0.010]})
+    assert comparison.is_met is is_met
+    assert (comparison.standing(1), comparison.aim) == (f"{1e3 * ours - 10:.1f} ms more", "at most 7 ms more")
+
+
 @pytest.mark.timeout(120)
 def test_the_program_writes_what_it_measured(tmp_path):
     target = tmp_path / "result.json"

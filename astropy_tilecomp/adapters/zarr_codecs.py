@@ -25,6 +25,7 @@ from ..tiling.cards import BLOCK_SIZE, read_cards
 from ..tiling.table import TableLayout
 from .extras import extra
 from .hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME, codec_document, read_header
+from .local_references import local_chunk
 from .zarr_selection import read_chunk
 
 with extra("zarr"):
@@ -117,6 +118,11 @@ def _fetch_sync(byte_getter):
         return [_plain(byte_getter.get_sync(prototype=prototype, byte_range=request)) for request in requests]
 
     return fetch
+
+
+def _fetch_from(chunk: ByteSource):
+    """A fetch for a chunk that is a source itself; as from zarr's stores, what lies past its end is left out."""
+    return lambda ranges: chunk.read_ranges([(min(start, chunk.nbytes), min(stop, chunk.nbytes)) for start, stop in ranges])
 
 
 def _plain(buffer):
@@ -263,13 +269,15 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
 
     def _open(self, byte_getter, fetch) -> TileReader | None:
         """Read the header of the chunk; None if the chunk is absent."""
-        name = str(getattr(byte_getter, "path", "<chunk>"))
-        found = read_header(fetch, self.header_size, name)
+        chunk = local_chunk(byte_getter)
+        name = str(getattr(byte_getter, "path", "<chunk>")) if chunk is None else chunk.name
+        found = read_header(fetch if chunk is None else _fetch_from(chunk), self.header_size, name)
         if found is None:
             return None
         header, head = found
-        source = ChunkSource(fetch, header.nbytes + TableLayout.from_header(header).data_nbytes, head, name)
-        return TileReader(source.part(header.nbytes, source.nbytes), header, cache_bytes=0, scaled=self.scaled)
+        nbytes = header.nbytes + TableLayout.from_header(header).data_nbytes
+        source = ChunkSource(fetch, nbytes, head, name) if chunk is None else chunk
+        return TileReader(source.part(header.nbytes, nbytes), header, cache_bytes=0, scaled=self.scaled)
 
 
 def _decoded(reader: TileReader, selection, chunk_spec):

@@ -21,8 +21,9 @@ from ..errors import UnsupportedError
 from ..read import TileReader
 from ..remote import arriving
 from ..sources import BufferSource, ByteSource
-from ..tiling.cards import BLOCK_SIZE, read_cards
+from ..tiling.cards import BLOCK_SIZE, HeaderCards, read_cards
 from ..tiling.table import TableLayout
+from .chunk_memory import borrowed
 from .extras import extra
 from .hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME, codec_document, read_header
 from .local_references import local_chunk
@@ -254,8 +255,7 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
     def _decode_sync(self, chunk_bytes, chunk_spec):
         source = BufferSource(chunk_bytes.as_numpy_array(), "<chunk>")
         header = read_cards(source.read(0, source.nbytes))
-        reader = TileReader(source.part(header.nbytes, source.nbytes), header, cache_bytes=0, scaled=self.scaled)
-        return _decoded(reader, (), chunk_spec)
+        return _decoded(self._reader(source.part(header.nbytes, source.nbytes), header), (), chunk_spec)
 
     async def _encode_single(self, chunk_array, chunk_spec):
         return self._encode_sync(chunk_array, chunk_spec)
@@ -277,7 +277,10 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
         header, head = found
         nbytes = header.nbytes + TableLayout.from_header(header).data_nbytes
         source = ChunkSource(fetch, nbytes, head, name) if chunk is None else chunk
-        return TileReader(source.part(header.nbytes, nbytes), header, cache_bytes=0, scaled=self.scaled)
+        return self._reader(source.part(header.nbytes, nbytes), header)
+
+    def _reader(self, source: ByteSource, header: HeaderCards) -> TileReader:
+        return TileReader(source, header, cache_bytes=0, scaled=self.scaled, empty=borrowed)
 
 
 def _decoded(reader: TileReader, selection, chunk_spec):

@@ -47,6 +47,17 @@ def test_a_stack_in_json(files):
     assert "--output has to name" in fail("refs", files / "*.fz", code=2)
 
 
+def test_values_in_parquet_have_no_empty_places(files):
+    """Fsspec opens the first place that it meets, in an order by chance, and pandas 3 reads an empty one as NaN."""
+    needs.module("kerchunk")
+    reference, fastparquet = needs.module("fsspec.implementations.reference"), needs.module("fastparquet")
+    succeed("refs", files / "*.fz", "-o", files / "stack.parquet", "--stack-dimension", "night")
+    assert fastparquet.ParquetFile(str(files / "stack.parquet" / "night" / "refs.0.parq")).columns == ["raw"]
+    mapper = reference.LazyReferenceMapper(str(files / "stack.parquet"))
+    assert list(memoryview(mapper["night/0"]).cast("q")) == list(range(len(IMAGES)))
+    assert [mapper[f"SCI/{number}.0.0"][0] for number in range(len(IMAGES))] == [str(files / f"{name}.fits.fz") for name in "ab"]
+
+
 def test_parquet(files):
     needs.module("kerchunk")
     xarray = needs.module("xarray")

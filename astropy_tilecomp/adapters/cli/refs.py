@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -116,6 +117,18 @@ def _write_parquet(files: list[str], folder: str, stack_dimension: str, *, hdu, 
         each = [{"version": 1, "refs": tc.process_file(name, storage_options, hdu)} for name in files]
         MultiZarrToZarr(each, coo_map={stack_dimension: "INDEX"}, concat_dims=[stack_dimension], out=mapper).translate()
     mapper.flush()
+    for path in glob.glob(os.path.join(glob.escape(folder), "*", "*.parq")):
+        _drop_empty_places(path)
+
+
+def _drop_empty_places(path: str) -> None:
+    """Leave URLs out of a file that has none, only values: fsspec would take NaN, which pandas 3 reads for them, for one."""
+    import fastparquet
+
+    table = fastparquet.ParquetFile(path).to_pandas()
+    if not table["path"].notna().any():
+        values = {"object_encoding": "bytes", "has_nulls": True}
+        fastparquet.write(path, table[["raw"]], compression="ZSTD", write_index=False, stats=False, **values)
 
 
 def _write_icechunk(files: list[str], folder: str, stack_dimension: str, *, hdu, scaled: bool, storage_options) -> None:

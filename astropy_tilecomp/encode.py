@@ -25,12 +25,6 @@ RUNS_AHEAD = 16
 """Runs for each thread that are encoded before the first of them is given out: what bounds the memory. Of runs that are
 longer, being one large tile, there are fewer, down to 2."""
 
-GZIP_LEVELS = {"GZIP_1": 2, "GZIP_2": 1}
-"""The fastest levels that give no larger files than zlib's level 1, which fpack takes."""
-
-STORED_NBYTES = 51
-"""Tiles of no more bytes would be stored as they are at these levels."""
-
 _TILE = np.dtype(_kernels.ENCODED_TILE, align=True)
 _OUT_OF_RANGE = _kernels.STATUS["OUT_OF_RANGE"]
 
@@ -106,7 +100,7 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
     quantize_level : float
         Steps in one standard deviation of the noise; if negative, minus the step itself.
     gzip_level : int, optional
-        0 to 12; by default that of `GZIP_LEVELS`.
+        0 to 12; by default the fastest, which gives files about as large as zlib's level 1, which fpack takes.
     threads : int, optional
         Threads to use at most; 1 starts none.
     engine : {"kernel", "cfitsio"}, optional
@@ -221,7 +215,7 @@ def _require_type(image: np.ndarray, params: CompressionParams) -> None:
 
 def _settings(params: CompressionParams, quantize_level: float, gzip_level: int | None, engine: str | None) -> dict:
     """The fields of ``tc_encode_image`` that do not depend on the array."""
-    level = _gzip_level(params) if gzip_level is None else gzip_level
+    level = _kernels.GZIP_DEFAULT_LEVEL if gzip_level is None else gzip_level
     if not 0 <= level <= 12:
         raise ValueError(f"gzip_level is {gzip_level!r}, expected 0 to 12")
     if params.quantized and not np.isfinite(np.float32(quantize_level)):
@@ -248,13 +242,6 @@ def _settings(params: CompressionParams, quantize_level: float, gzip_level: int 
         "zdither0": params.zdither0 or 1,
         "zblank": zblank if params.quantized else 0,
     }
-
-
-def _gzip_level(params: CompressionParams) -> int:
-    """The fastest level that packs: libdeflate stores what is as small as this, unless a high level is asked for."""
-    if params.tile_pixels * params.dtype.itemsize <= STORED_NBYTES:
-        return 9
-    return GZIP_LEVELS.get(params.zcmptype, 1)
 
 
 def _pieces(encoder, grid: TileGrid, algorithm: str, first_row: int, threads: int) -> Iterator[EncodedTiles]:

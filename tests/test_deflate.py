@@ -1,4 +1,4 @@
-"""GZIP_2 tiles from our own deflate encoder, and others from libdeflate: every reader takes them; sizes beside fpack's."""
+"""GZIP_1 and GZIP_2 tiles from our own deflate encoder: every reader takes them; sizes beside fpack's."""
 
 import gzip
 import io
@@ -24,6 +24,8 @@ def images():
     """Images of each kind that a tile may hold."""
     rng = np.random.default_rng(8)
     y, x = np.indices(SHAPE)
+    noise = rng.normal(size=SHAPE)
+    walk = np.cumsum(noise, axis=1)
     spots = (rng.random(SHAPE) < 0.01).astype("i4") * 64
     return {
         "star_field": star_field(SHAPE, "i2"),
@@ -37,6 +39,21 @@ def images():
         "constant": np.full(SHAPE, 12345, "i4"),
         "gradient": (x * 0.7 + y * 3).astype("i2"),
         "slow_gradient": (1000 + x * 0.05 + y * 0.1).astype("i2"),
+        "noisy_gradient": (y * 30 + x * 20 + 30 * noise).astype("i4"),
+        "noisy_gradient_of_floats": (y * 0.3 + x * 0.2 + 0.1 * noise).astype("f4"),
+        "noisy_gradient_of_doubles": (y * 0.3 + x * 0.2 + 0.01 * noise).astype("f8"),
+        "walk": walk.astype("i2"),
+        "wide_walk": (30 * walk).astype("i4"),
+        "walk_of_floats": (5 * walk).astype("f4"),
+        "sine": (3000 * np.sin(x / 37) * np.cos(y / 5)).astype("i2"),
+        "steps": (np.round(1000 + 100 * noise / 16) * 16).astype("i4"),
+        "segments": (x // 37 * 7 % 200 + y // 6).astype("i4"),
+        "columns": (rng.normal(300, 300, SHAPE[1]) + 2 * noise).astype("i2"),
+        "repeated_columns": np.repeat(noise[:, ::4] * 10 + 300, 4, axis=1).astype("f4"),
+        "repeated_rows": np.repeat(noise[::6] * 100, 6, axis=0).astype("i2"),
+        "saturated": np.clip(star_field(SHAPE, "i4"), 0, 330).astype("i2"),
+        "rounded": np.round(300 + 10 * noise, 2).astype("f4"),
+        "undefined": np.where(noise > 0.5, np.frombuffer(b"\xff" * 4, "f4"), noise.astype("f4")),  # as fpack writes NaN
         "pattern": np.tile(rng.normal(300, 17, (SHAPE[0], 128)).round().astype("i2"), 32),
         "random_bytes": rng.integers(-(2**15), 2**15, SHAPE).astype("i2"),
         "text": np.frombuffer((zlib.__doc__ + gzip.__doc__ + np.__doc__).encode() * 99, "u1")[: np.prod(SHAPE)].reshape(SHAPE),
@@ -45,16 +62,20 @@ def images():
 
 IMAGES = images()
 
+WITHOUT_NOISE = {"gradient", "slow_gradient"}
+"""Rows that equal one far above, moved: zlib looks at more places for them than we do, and makes next to nothing of them."""
+
 
 @pytest.mark.parametrize("zcmptype", ["GZIP_1", "GZIP_2"])
+@pytest.mark.parametrize("tile", [(1, 4096), (24, 512), (8, 32)], ids=str)
 @pytest.mark.parametrize("kind", IMAGES)
-def test_no_larger_than_fpacks(tmp_path, zcmptype, kind):
+def test_no_larger_than_fpacks(tmp_path, zcmptype, tile, kind):
     image = IMAGES[kind]
     options = ["-q", "0"] if image.dtype.kind == "f" else []
     settings = {"quantized": False} if image.dtype.kind == "f" else {}
-    theirs = fpack(tmp_path, image, [OPTION_OF[zcmptype], *options])
-    ours = sum(map(len, joined(encode(image, params_for(image, zcmptype, (1, SHAPE[1]), **settings)))[0]))
-    assert ours <= 1.02 * theirs.header["PCOUNT"]
+    theirs = fpack(tmp_path, image, [OPTION_OF[zcmptype], "-t", f"{tile[1]},{tile[0]}", *options])
+    ours = sum(map(len, joined(encode(image, params_for(image, zcmptype, tile, **settings)))[0]))
+    assert ours <= (1.6 if kind in WITHOUT_NOISE and tile == (24, 512) else 1.02) * theirs.header["PCOUNT"]
 
 
 @pytest.mark.parametrize("zcmptype", ["GZIP_1", "GZIP_2"])
@@ -81,7 +102,7 @@ def test_every_reader_takes_the_tiles(tmp_path, zcmptype, tile, kind):
 def test_codecs_make_the_tiles_of_encode(kind):
     image = IMAGES[kind]
     settings = {"quantized": False} if image.dtype.kind == "f" else {}
-    for zcmptype, codec in (("GZIP_1", Gzip1(dtype=image.dtype, level=2)), ("GZIP_2", Gzip2(dtype=image.dtype))):
+    for zcmptype, codec in (("GZIP_1", Gzip1(dtype=image.dtype)), ("GZIP_2", Gzip2(dtype=image.dtype))):
         streams = joined(encode(image, params_for(image, zcmptype, (12, 4096), **settings)))[0]
         assert [codec.encode(image[:12]), codec.encode(image[12:])] == streams
 

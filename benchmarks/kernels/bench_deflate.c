@@ -37,20 +37,21 @@ static int16_t pixels[N_PIXELS];
 static uint8_t planes[N_BYTES], stream[2 * N_BYTES], back[N_BYTES];
 static struct libdeflate_compressor *compressor;
 static struct libdeflate_decompressor *decompressor;
+static tc_deflate_encoder *encoder; /* at the CPU level that is measured, else NULL */
 
-/* Deflate one tile; the length of the stream.  `cpu` < 0 is libdeflate. */
-static size_t deflate_tile(int cpu, const uint8_t *tile, size_t n)
+/* Deflate one tile; the length of the stream. */
+static size_t deflate_tile(const uint8_t *tile, size_t n)
 {
     size_t used;
 
-    if (cpu >= 0 && tc_deflate((tc_cpu)cpu, tile, n, n / 2, stream, sizeof stream, &used) == TC_OK) return used;
-    return libdeflate_deflate_compress(compressor, tile, n, stream, sizeof stream);
+    if (!encoder) return libdeflate_deflate_compress(compressor, tile, n, stream, sizeof stream);
+    return tc_deflate(encoder, tile, n, n / 2, stream, sizeof stream, &used) == TC_OK ? used : 0;
 }
 
-static int all_come_back(int cpu, size_t n)
+static int all_come_back(size_t n)
 {
     for (size_t at = 0; at < N_BYTES; at += n) {
-        const size_t used = deflate_tile(cpu, planes + at, n);
+        const size_t used = deflate_tile(planes + at, n);
 
         if (libdeflate_deflate_decompress(decompressor, stream, used, back, n, NULL) || memcmp(back, planes + at, n)) return 0;
     }
@@ -62,15 +63,18 @@ static void report(const char *name, int cpu, size_t n)
     double least = 1e9;
     size_t sum = 0;
 
+    encoder = cpu < 0 ? NULL : tc_deflate_encoder_new((tc_cpu)cpu);
+
     for (int repeat = 0; repeat < REPEATS; repeat++) {
         const double start = seconds();
 
         sum = 0;
-        for (size_t at = 0; at < N_BYTES; at += n) sum += deflate_tile(cpu, planes + at, n);
+        for (size_t at = 0; at < N_BYTES; at += n) sum += deflate_tile(planes + at, n);
         least = fmin(least, seconds() - start);
     }
-    if (!all_come_back(cpu, n)) printf("    %-12s wrong result\n", name);
+    if (!all_come_back(n)) printf("    %-12s wrong result\n", name);
     else printf("    %-12s %6.2f ns/byte  %8zu bytes\n", name, least * 1e9 / N_BYTES, sum);
+    tc_deflate_encoder_free(encoder);
 }
 
 static void run_case(double mean, double sigma, size_t tile_pixels)

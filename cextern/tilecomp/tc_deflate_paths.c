@@ -4,8 +4,8 @@
 #include <immintrin.h>
 #endif
 
-enum { MIN_MATCH = TC_DEFLATE_MIN_MATCH };
-_Static_assert(MIN_MATCH == 8, "runs are found by words of 8 bytes");
+enum { MIN_RUN = TC_DEFLATE_MIN_RUN };
+_Static_assert(MIN_RUN == 8, "runs are found by words of 8 bytes");
 
 /* ---- runs ---- */
 
@@ -14,11 +14,11 @@ size_t tc_deflate_find_run_portable(const uint8_t *src, size_t from, size_t end)
 {
     size_t i = from;
 
-    while (i + MIN_MATCH <= end) {
+    while (i + MIN_RUN <= end) {
         const uint64_t differ = tc_deflate_load64(src + i) ^ tc_deflate_load64(src + i - 1);
 
         if (!differ) return i;
-        i += MIN_MATCH - (unsigned)__builtin_clzll(differ) / 8;
+        i += MIN_RUN - (unsigned)__builtin_clzll(differ) / 8;
     }
     return end;
 }
@@ -52,7 +52,7 @@ TC_TARGET_AVX512 static inline uint64_t equal_to_previous_avx512(const uint8_t *
     {                                                                                                                  \
         size_t i = from;                                                                                               \
                                                                                                                        \
-        for (; i + 64 <= end; i += 64 - MIN_MATCH + 1) {                                                               \
+        for (; i + 64 <= end; i += 64 - MIN_RUN + 1) {                                                               \
             const uint64_t starts = eight_in_a_row(equal_to_previous_##LEVEL(src + i));                                \
                                                                                                                        \
             if (starts) return i + (unsigned)__builtin_ctzll(starts);                                                  \

@@ -9,8 +9,9 @@
 #include "tc_cpu.h"
 
 enum {
-    TC_DEFLATE_MIN_MATCH = 8,          /* bytes of a run after its first one; shorter ones cost less as literals */
-    TC_DEFLATE_MAX_LITERAL_LENGTH = 14 /* bits, so that four codes and the rest of a byte fit into 64 */
+    TC_DEFLATE_MIN_RUN = 8,             /* bytes of a run after its first one; shorter ones cost less as literals */
+    TC_DEFLATE_WORD = 8,                /* bytes that the writer may touch behind the stream */
+    TC_DEFLATE_MAX_LITERAL_LENGTH = 14  /* bits, so that four codes and the rest of a byte fit into 64 */
 };
 
 /* Bits not yet stored, lowest first: fewer than 8 between two calls.  Storing may touch 8 bytes from `next` on. */
@@ -45,7 +46,7 @@ typedef struct {
     uint8_t length[256];
 } tc_deflate_literals;
 
-/* The first i in [from, end) from which TC_DEFLATE_MIN_MATCH bytes equal the one before them, all in front of `end`;
+/* The first i in [from, end) from which TC_DEFLATE_MIN_RUN bytes equal the one before them, all in front of `end`;
  * else `end`.  There is a byte before `from`. */
 typedef size_t tc_deflate_find_run(const uint8_t *src, size_t from, size_t end);
 /* Append the codes of n bytes. */

@@ -10,13 +10,13 @@
 
 enum {
     HEADER = 10, /* bytes in front of the DEFLATE stream, */
-    TRAILER = 8, /* and behind it */
-    SHRINKS = 8  /* content that shrinks by more is so soon deflated that both encoders can be tried */
+    TRAILER = 8  /* and behind it */
 };
 
+/* One of the two encoders, the other NULL. */
 struct tc_gzip_encoder {
     int level;
-    tc_cpu cpu;
+    tc_deflate_encoder *own;
     struct libdeflate_compressor *libdeflate;
 };
 
@@ -74,8 +74,10 @@ tc_gzip_encoder *tc_gzip_encoder_new(int level)
     tc_gzip_encoder *const encoder = level < 0 || level > 12 ? NULL : malloc(sizeof *encoder);
 
     if (!encoder) return NULL;
-    *encoder = (tc_gzip_encoder){level, tc_cpu_level(), libdeflate_alloc_compressor(level)};
-    if (encoder->libdeflate) return encoder;
+    *encoder = (tc_gzip_encoder){.level = level};
+    if (level == TC_GZIP_DEFAULT_LEVEL) encoder->own = tc_deflate_encoder_new(tc_cpu_level());
+    else encoder->libdeflate = libdeflate_alloc_compressor(level);
+    if (encoder->own || encoder->libdeflate) return encoder;
     free(encoder);
     return NULL;
 }
@@ -83,6 +85,7 @@ tc_gzip_encoder *tc_gzip_encoder_new(int level)
 void tc_gzip_encoder_free(tc_gzip_encoder *encoder)
 {
     if (!encoder) return;
+    tc_deflate_encoder_free(encoder->own);
     libdeflate_free_compressor(encoder->libdeflate);
     free(encoder);
 }
@@ -94,20 +97,14 @@ size_t tc_gzip_bound(size_t src_len)
     return HEADER + (a > b ? a : b) + TRAILER;
 }
 
-/* The DEFLATE stream of src, the same for every sufficient dst_cap; its length, or 0 for no space. */
+/* The DEFLATE stream of src; its length, or 0 for no space. */
 static size_t deflate(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_len, size_t plane, uint8_t *dst,
                       size_t dst_cap)
 {
-    size_t ours, theirs, cap;
+    size_t nbytes;
 
-    if (encoder->level != TC_GZIP_DEFAULT_LEVEL || plane == 0 ||
-        tc_deflate(encoder->cpu, src, src_len, plane, dst, dst_cap, &ours) != TC_OK)
-        return libdeflate_deflate_compress(encoder->libdeflate, src, src_len, dst, dst_cap);
-    if (ours >= src_len / SHRINKS) return ours;
-    cap = dst_cap - ours < ours ? dst_cap - ours : ours - 1;
-    theirs = libdeflate_deflate_compress(encoder->libdeflate, src, src_len, dst + ours, cap);
-    if (theirs) memmove(dst, dst + ours, theirs);
-    return theirs ? theirs : ours;
+    if (!encoder->own) return libdeflate_deflate_compress(encoder->libdeflate, src, src_len, dst, dst_cap);
+    return tc_deflate(encoder->own, src, src_len, plane, dst, dst_cap, &nbytes) == TC_OK ? nbytes : 0;
 }
 
 static uint8_t *put32(uint8_t *dst, uint32_t value)

@@ -11,7 +11,7 @@
 typedef struct libdeflate_decompressor tc_gzip_decoder;
 typedef struct tc_gzip_encoder tc_gzip_encoder;
 
-#define TC_GZIP_DEFAULT_LEVEL 1 /* no larger than zlib's level 1 on star fields, and the fastest: noise by tc_deflate */
+#define TC_GZIP_DEFAULT_LEVEL 1 /* no larger than zlib's level 1, and the fastest: by tc_deflate */
 
 tc_gzip_decoder *tc_gzip_decoder_new(void); /* NULL: no memory */
 void tc_gzip_decoder_free(tc_gzip_decoder *decoder);
@@ -34,9 +34,8 @@ tc_status tc_gzip_decode(tc_gzip_decoder *decoder, const uint8_t *src, size_t sr
 tc_gzip_encoder *tc_gzip_encoder_new(int level); /* 0 ... 12; NULL: no memory or another level */
 void tc_gzip_encoder_free(tc_gzip_encoder *encoder);
 
-/* Deflate `src_len` bytes into one member (no name, time 0) of at most tc_gzip_bound(src_len) bytes.  Byte planes of `plane`
- * bytes each take tc_deflate at the level by default, and libdeflate where matches pay or give less; other content
- * (`plane` is 0) takes libdeflate. */
+/* Deflate `src_len` bytes into one member (no name, time 0) of at most tc_gzip_bound(src_len) bytes.  The content
+ * is byte planes of `plane` bytes each, or pixels (`plane` is 0): the level by default makes use of it. */
 size_t tc_gzip_bound(size_t src_len);
 tc_status tc_gzip_encode(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_len, size_t plane,
                          uint8_t *dst, size_t dst_cap, size_t *used);

@@ -27,23 +27,26 @@ static void check_inflates(const uint8_t *stream, size_t used, size_t n)
     free(copy);
 }
 
-/* Deflate the first n bytes of src at every level of this machine; the length of the stream, 0 if refused. */
+/* Deflate the first n bytes of src at every level of this machine; the length of the stream. */
 static size_t check(size_t n, size_t plane)
 {
     uint8_t *const exact = tc_exact_copy(src, n), *const out = malloc(tc_deflate_bound(n));
-    size_t used, first_used;
-    const tc_status status = tc_deflate(TC_CPU_PORTABLE, exact, n, plane, dst, tc_deflate_bound(n), &first_used);
+    size_t used, first_used = 0;
 
-    TC_CHECK(status == TC_OK || status == TC_REFUSED);
     for (tc_cpu cpu = TC_CPU_PORTABLE; cpu <= tc_cpu_detect(); cpu++) {
-        TC_CHECK_EQ(tc_deflate(cpu, exact, n, plane, out, tc_deflate_bound(n), &used), status);
-        if (status != TC_OK) continue;
+        tc_deflate_encoder *const encoder = tc_deflate_encoder_new(cpu);
+
+        TC_CHECK_EQ(tc_deflate(encoder, exact, n, plane, out, tc_deflate_bound(n), &used), TC_OK);
+        if (cpu == TC_CPU_PORTABLE) {
+            first_used = used;
+            memcpy(dst, out, used);
+        }
         TC_CHECK_EQ(used, first_used);
         TC_CHECK_BYTES(out, dst, used);
+        tc_deflate_encoder_free(encoder);
     }
     free(exact);
     free(out);
-    if (status != TC_OK) return 0;
     check_inflates(dst, first_used, n);
     return first_used;
 }
@@ -139,39 +142,83 @@ static void test_codes_at_the_limit(void)
     }
 }
 
-static void test_where_matches_pay_it_refuses(void)
+/* Bytes that begin `distance` before, now and then another: about as long as libdeflate's at most, at every distance. */
+static void test_matches_are_found(void)
 {
-    fill_noise(src, 1000, 0, 64);
-    for (size_t i = 1000; i < 100000; i++) src[i] = src[i - 1000];
-    TC_CHECK_EQ(check(4096, 4096), 0);
-    TC_CHECK_EQ(check(100000, 50000), 0);
-    for (size_t i = 0; i < 8192; i++) src[i] = (uint8_t)(i / 3);
-    TC_CHECK_EQ(check(8192, 4096), 0);
+    struct libdeflate_compressor *const compressor = libdeflate_alloc_compressor(1);
+
+    for (size_t distance = 1; distance < 40000; distance += 1 + distance / 3) {
+        fill_noise(src, distance, 0, 64);
+        for (size_t i = distance; i < 100000; i++) src[i] = src[i - distance];
+        for (size_t i = distance; i < 100000; i += 1 + tc_random(&seed) % 50) src[i] = (uint8_t)tc_random(&seed);
+        for (size_t n = 100; n <= 100000; n *= 10) {
+            const size_t theirs = libdeflate_deflate_compress(compressor, src, n, other, sizeof other);
+
+            TC_CHECK(100 * check(n, 0) <= 106 * theirs + 3000);
+        }
+    }
+    libdeflate_free_compressor(compressor);
 }
 
-static void test_short_content_is_refused(void)
+/* Pixels whose first bytes repeat while the last ones are noise: matches of three bytes a pixel before, and no other. */
+static void test_short_matches_a_pixel_before(void)
+{
+    for (size_t i = 0; i < 10000; i++) {
+        const uint8_t pixel[4] = {0, 0, (uint8_t)(i / 13), (uint8_t)tc_random(&seed)};
+
+        memcpy(src + 4 * i, pixel, sizeof pixel);
+    }
+    TC_CHECK(check(40000, 0) < 17000); /* of literals alone: over 20000 */
+}
+
+/* A period of the longest distance there is, and of one byte more. */
+static void test_the_longest_distance(void)
+{
+    for (size_t distance = 32760; distance < 32775; distance++) {
+        for (size_t i = 0; i < distance; i++) src[i] = (uint8_t)tc_random(&seed);
+        for (size_t i = distance; i < 150000; i++) src[i] = src[i - distance];
+        const size_t used = check(150000, 0);
+
+        TC_CHECK(distance > 32768 ? used > 140000 : used < 40000);
+    }
+}
+
+static void test_short_content_comes_back(void)
 {
     fill_noise(src, 5000, 0, 64);
-    for (size_t n = 0; n <= 300; n++) TC_CHECK_EQ(check(n, n ? n : 1), 0);
-    TC_CHECK_EQ(check(1023, 1023), 0);
-    TC_CHECK_EQ(check(5000, 511), 0);
-    TC_CHECK_EQ(check(5000, 0), 0);
-    TC_CHECK(check(5000, 512) > 0);
+    for (size_t n = 0; n <= 300; n++) TC_CHECK(check(n, n) <= n + 5);
+    for (size_t n = 0; n <= 300; n++) TC_CHECK(check(n, 0) <= n + 5);
+    memset(src, 9, 300);
+    for (size_t n = 20; n <= 300; n++) TC_CHECK(check(n, 0) < 8);
+    for (size_t plane = 0; plane < 600; plane += 13) check(5000, plane);
+}
+
+static void test_nothing_may_be_null(void)
+{
+    tc_deflate_encoder *const encoder = tc_deflate_encoder_new(tc_cpu_level());
+    size_t used;
+
+    TC_CHECK_EQ(tc_deflate(encoder, NULL, 0, 0, dst, tc_deflate_bound(0), &used), TC_OK);
+    TC_CHECK_EQ(used, 2);
+    check_inflates(dst, used, 0);
+    tc_deflate_encoder_free(encoder);
 }
 
 static void test_too_little_space_is_told(void)
 {
+    tc_deflate_encoder *const encoder = tc_deflate_encoder_new(tc_cpu_level());
     size_t used, found;
 
     fill_noise(src, 5000, 0, 20);
     used = check(5000, 2500);
     for (size_t cap = 0; cap < used + 20; cap += 7) {
         uint8_t *const out = malloc(cap + 1);
-        const tc_status status = tc_deflate(tc_cpu_level(), src, 5000, 2500, out, cap, &found);
+        const tc_status status = tc_deflate(encoder, src, 5000, 2500, out, cap, &found);
 
         TC_CHECK(status == TC_NO_SPACE || (status == TC_OK && found == used && cap >= used));
         free(out);
     }
+    tc_deflate_encoder_free(encoder);
 }
 
 /* Members of every short length, and of the kinds of content above, through the choice that tc_gzip makes. */
@@ -266,8 +313,11 @@ int main(void)
     TC_RUN(test_runs_of_every_length);
     TC_RUN(test_constant_planes_cost_next_to_nothing);
     TC_RUN(test_codes_at_the_limit);
-    TC_RUN(test_where_matches_pay_it_refuses);
-    TC_RUN(test_short_content_is_refused);
+    TC_RUN(test_matches_are_found);
+    TC_RUN(test_short_matches_a_pixel_before);
+    TC_RUN(test_the_longest_distance);
+    TC_RUN(test_short_content_comes_back);
+    TC_RUN(test_nothing_may_be_null);
     TC_RUN(test_too_little_space_is_told);
     TC_RUN(test_members_come_back);
     TC_RUN(test_fibonacci_counts_meet_the_limit);

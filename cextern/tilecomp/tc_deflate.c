@@ -16,6 +16,8 @@ enum {
     SMALL_GAIN = 256,     /* matches that would save a smaller part of a block are not worth their time */
     FEW_RUNS = 32,        /* bytes for each run, at least, where a sample of what is between them tells enough */
     SHRINKS = 6,          /* content that shrinks by more is so soon deflated that large blocks can be tried as well */
+    TRIAL = 4,            /* part of a block of pixels that is searched first, */
+    LEAST_TRIED = 4096,   /* if it has as many bytes */
     WORD = TC_DEFLATE_WORD
 };
 
@@ -40,6 +42,7 @@ struct tc_deflate_encoder {
     tc_deflate_block runs, matches; /* two ways to encode a block */
     tc_deflate_seen seen;
     bool has_seen; /* since the start of the stream */
+    bool paid;     /* whether the last search gave the shorter block */
 };
 
 /* How a stream is cut. */
@@ -81,22 +84,51 @@ static bool matches_may_pay(const tc_deflate_block *b)
     return b->n_matches > b->n / FEW_RUNS || sample_gain(b) > b->bits / SMALL_GAIN;
 }
 
+/* Find the matches of `n` bytes of the block at `start`, in a stream of src_len bytes, and their codes. */
+static void search(tc_deflate_encoder *e, const uint8_t *src, size_t src_len, size_t start, size_t n)
+{
+    tc_deflate_block *const b = &e->matches;
+
+    if (!e->has_seen) tc_deflate_seen_begin(&e->seen, src_len);
+    e->has_seen = true;
+    b->src = src + start;
+    b->n = n;
+    b->n_matches = tc_deflate_find_matches(&e->seen, src, start, start + n, e->runs.lengths.literal, b->matches);
+    tc_deflate_block_make_codes(b);
+}
+
+/* Whether matches are shorter than literals in the first part of a block of pixels. */
+static bool trial_pays(tc_deflate_encoder *e, const uint8_t *src, size_t src_len, size_t start)
+{
+    const size_t n = e->runs.n / TRIAL;
+    uint64_t literals = 0;
+
+    search(e, src, src_len, start, n);
+    for (size_t i = 0; i < n; i++) literals += e->runs.lengths.literal[src[start + i]];
+    return e->matches.bits - e->matches.header_bits < literals;
+}
+
+/* Planes are searched if a sample says that it pays; pixels also if it did in the block before, or does in a part. */
+static bool is_worth_a_search(tc_deflate_encoder *e, const uint8_t *src, size_t src_len, size_t start, bool is_plain)
+{
+    if (is_plain) return matches_may_pay(&e->runs);
+    return e->paid || e->runs.n < LEAST_TRIED || matches_may_pay(&e->runs) || trial_pays(e, src, src_len, start);
+}
+
 /* The shorter of the two ways to encode src[start, end). */
-static const tc_deflate_block *choose(tc_deflate_encoder *e, const uint8_t *src, size_t n, size_t start, size_t end,
+static const tc_deflate_block *choose(tc_deflate_encoder *e, const uint8_t *src, size_t src_len, size_t start, size_t end,
                                       bool is_plain)
 {
-    tc_deflate_block *const runs = &e->runs, *const matches = &e->matches;
+    tc_deflate_block *const runs = &e->runs;
 
-    runs->src = matches->src = src + start;
-    runs->n = matches->n = end - start;
+    runs->src = src + start;
+    runs->n = end - start;
     runs->n_matches = tc_deflate_find_runs(e->with.find_run, runs->src, runs->n, start == 0, runs->matches);
     tc_deflate_block_make_codes(runs);
-    if (is_plain && !matches_may_pay(runs)) return runs;
-    if (!e->has_seen) tc_deflate_seen_begin(&e->seen, n);
-    e->has_seen = true;
-    matches->n_matches = tc_deflate_find_matches(&e->seen, src, start, end, runs->lengths.literal, matches->matches);
-    tc_deflate_block_make_codes(matches);
-    return matches->bits < runs->bits ? matches : runs;
+    if (!is_worth_a_search(e, src, src_len, start, is_plain)) return runs;
+    search(e, src, src_len, start, runs->n);
+    e->paid = e->matches.bits < runs->bits;
+    return e->paid ? &e->matches : runs;
 }
 
 /* Whether a plane is one byte over and over. */
@@ -127,6 +159,7 @@ static tc_status deflate(tc_deflate_encoder *e, const uint8_t *src, size_t n, co
 
     *used = 0;
     e->has_seen = false;
+    e->paid = n > by->largest; /* in the first of many blocks a search for the others begins */
     do {
         const size_t end = n ? end_of_block(src, start, n, by) : 0;
         const tc_deflate_block *const b = choose(e, src, n, start, end, by->is_plain);

@@ -198,17 +198,20 @@ void tc_deflate_block_make_codes(block *b)
 
     tc_huffman_lengths(b->uses, N_SYMBOLS, TC_DEFLATE_MAX_LITERAL_LENGTH, b->lengths.literal);
     make_distance_lengths(b->distance_uses, b->lengths.distance);
-    b->bits = make_header(&b->header, &b->lengths) + bits_of_symbols(b, &b->lengths) + extra_bits;
+    b->header_bits = make_header(&b->header, &b->lengths);
+    b->bits = b->header_bits + bits_of_symbols(b, &b->lengths) + extra_bits;
     take_fixed_lengths(&fixed);
     fixed_bits = TYPE_BITS + bits_of_symbols(b, &fixed) + extra_bits;
     b->type = DYNAMIC;
     if (fixed_bits < b->bits) {
         b->type = FIXED;
+        b->header_bits = 0;
         b->lengths = fixed;
         b->bits = fixed_bits;
     }
     if (b->bits >= 8 * b->n + STORED_BITS) {
         b->type = STORED;
+        b->header_bits = 0;
         b->bits = 8 * b->n + STORED_BITS;
     }
 }

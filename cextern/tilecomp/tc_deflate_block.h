@@ -39,7 +39,8 @@ typedef struct {
     tc_deflate_lengths lengths; /* of the codes that would be taken, were it not stored */
     tc_deflate_header header;
     int type;
-    uint64_t bits; /* of the whole block; of a stored one, at most */
+    uint64_t header_bits; /* of the lengths, 0 where none are sent */
+    uint64_t bits;        /* of the whole block; of a stored one, at most */
 } tc_deflate_block;
 
 /* Choose the codes and the type for the bytes and matches of a block. */

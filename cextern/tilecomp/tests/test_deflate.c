@@ -171,7 +171,7 @@ static void test_short_matches_a_pixel_before(void)
     TC_CHECK(check(40000, 0) < 17000); /* of literals alone: over 20000 */
 }
 
-/* A period of the longest distance there is, and of one byte more. */
+/* A period of the longest distance there is, and of one byte more.  Bytes of what did not pay are not all remembered. */
 static void test_the_longest_distance(void)
 {
     for (size_t distance = 32760; distance < 32775; distance++) {
@@ -179,7 +179,7 @@ static void test_the_longest_distance(void)
         for (size_t i = distance; i < 150000; i++) src[i] = src[i - distance];
         const size_t used = check(150000, 0);
 
-        TC_CHECK(distance > 32768 ? used > 140000 : used < 40000);
+        TC_CHECK(distance > 32768 ? used > 140000 : used < 60000);
     }
 }
 

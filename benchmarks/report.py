@@ -122,7 +122,7 @@ def write_csv(path, results):
                 table.writerow([
                     "" if number else result.title,
                     name,
-                    f"{result.median(name):.3g}",
+                    f"{float(f'{result.median(name):.3g}'):g}",  # three digits, without an exponent
                     ", ".join(c.standing(1) + (" (1 thread)" if c.ours == OURS_ALONE else "") for c in of_peer),
                     ", ".join(c.aim for c in of_peer if c.aim),
                 ])

@@ -1,12 +1,16 @@
 """What the build says where it cannot go on."""
 
 import importlib.util
+import os
 import sys
 
 import needs
 import pytest
 
 pytest.importorskip("extension_helpers")
+
+
+WHEEL_SETTINGS = ("DIST_EXTRA_CONFIG", "EXTENSION_HELPERS_PY_LIMITED_API")
 
 
 @pytest.fixture
@@ -18,6 +22,9 @@ def setup_package(monkeypatch):
     spec.loader.exec_module(module)
     monkeypatch.chdir(needs.REPOSITORY)
     monkeypatch.delenv(module.LEAVE_CFITSIO_OUT, raising=False)
+    for name in WHEEL_SETTINGS:
+        monkeypatch.setenv(name, "")  # so that it is put back
+        monkeypatch.delenv(name)
     return module
 
 
@@ -45,6 +52,13 @@ def test_every_source_is_built(setup_package):
     free_threaded = setup_package.sysconfig.get_config_var("Py_GIL_DISABLED")
     assert extension.py_limited_api == (not free_threaded)
     assert (("Py_LIMITED_API", "0x030B0000") in extension.define_macros) == (not free_threaded)
+    assert (os.environ.get("EXTENSION_HELPERS_PY_LIMITED_API") == "cp311") == (not free_threaded)
+
+
+def test_a_configuration_of_the_builder_names_the_wheel(setup_package, monkeypatch):
+    monkeypatch.setenv("DIST_EXTRA_CONFIG", "mine.cfg")
+    setup_package.get_extensions()
+    assert "EXTENSION_HELPERS_PY_LIMITED_API" not in os.environ
 
 
 @pytest.mark.parametrize(("library", "debian"), [("cfitsio", "libcfitsio-dev"), ("libdeflate", "libdeflate-dev")])

@@ -47,6 +47,7 @@ def get_extensions():
     limited_api = not sysconfig.get_config_var("Py_GIL_DISABLED")
     if limited_api:
         macros.append(("Py_LIMITED_API", LIMITED_API))
+        name_wheel_after_stable_abi()
 
     found = pkg_config(libraries, default_libraries=[])
     return [
@@ -62,6 +63,12 @@ def get_extensions():
             py_limited_api=limited_api,
         )
     ]
+
+
+def name_wheel_after_stable_abi():
+    """Let one wheel serve this Python and all after it; whoever brings a configuration of setuptools says it there."""
+    if "DIST_EXTRA_CONFIG" not in os.environ:
+        os.environ.setdefault("EXTENSION_HELPERS_PY_LIMITED_API", "cp311")
 
 
 def refuse_untested_hosts():

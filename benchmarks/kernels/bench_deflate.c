@@ -5,33 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
 #include "tc_deflate.h"
 #include "tc_shuffle.h"
 
 enum { N_PIXELS = 1 << 20, N_BYTES = 2 * N_PIXELS, REPEATS = 9 };
 
-static uint64_t seed = 20260101;
-
-static double uniform(void)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)((seed >> 11) + 1) / 9007199254740993.0;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static uint64_t state = 20260101; /* of the random numbers */
 
 static int16_t pixels[N_PIXELS];
 static uint8_t planes[N_BYTES], stream[2 * N_BYTES], back[N_BYTES];
@@ -60,20 +41,20 @@ static int all_come_back(size_t n)
 
 static void report(const char *name, int cpu, size_t n)
 {
-    double least = 1e9;
+    double least = INFINITY;
     size_t sum = 0;
 
     encoder = cpu < 0 ? NULL : tc_deflate_encoder_new((tc_cpu)cpu);
 
     for (int repeat = 0; repeat < REPEATS; repeat++) {
-        const double start = seconds();
+        const double start = now_ns();
 
         sum = 0;
         for (size_t at = 0; at < N_BYTES; at += n) sum += deflate_tile(planes + at, n);
-        least = fmin(least, seconds() - start);
+        least = fmin(least, now_ns() - start);
     }
     if (!all_come_back(n)) printf("    %-12s wrong result\n", name);
-    else printf("    %-12s %6.2f ns/byte  %8zu bytes\n", name, least * 1e9 / N_BYTES, sum);
+    else printf("    %-12s %6.2f ns/byte  %8zu bytes\n", name, least / N_BYTES, sum);
     tc_deflate_encoder_free(encoder);
 }
 
@@ -81,7 +62,7 @@ static void run_case(double mean, double sigma, size_t tile_pixels)
 {
     static const char *const names[] = {"portable", "avx2", "avx512"};
 
-    for (size_t i = 0; i < N_PIXELS; i++) pixels[i] = (int16_t)lrint(mean + sigma * normal());
+    for (size_t i = 0; i < N_PIXELS; i++) pixels[i] = (int16_t)lrint(mean + sigma * normal(&state));
     for (size_t i = 0; i < N_PIXELS; i += tile_pixels) tc_shuffle(pixels + i, tile_pixels, 2, planes + 2 * i);
     printf("int16, mean %g, sigma %g, tiles of %zu pixels\n", mean, sigma, tile_pixels);
     report("libdeflate", -1, 2 * tile_pixels);

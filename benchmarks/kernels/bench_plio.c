@@ -5,25 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
 #include "tc_plio.h"
 
 enum { SIDE = 4096, N_PIXELS = SIDE * SIDE, RUNS = 7 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-static double uniform(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) / 9007199254740992.0;
-}
 
 /* Discs of value 1, 2 or 4, and columns of 8. */
 static void make_mask(int32_t *px, int n_discs)

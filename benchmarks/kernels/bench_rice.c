@@ -5,25 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench.h"
 #include "tc_rice.h"
 #include "tc_rice_paths.h"
 
 enum { SIDE = 2048, N_PIXELS = SIDE * SIDE, BLOCKSIZE = 32, REPEATS = 9 };
 
-static uint64_t seed = 20260101;
-
-static double uniform(void)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)((seed >> 11) + 1) / 9007199254740993.0;
-}
-
-static double normal(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
+static uint64_t state = 20260101; /* of the random numbers */
 
 static void add_star(double *image, int x, int y, double flux)
 {
@@ -46,18 +35,11 @@ static double *star_field(void)
 {
     double *const image = allocate(N_PIXELS * sizeof *image);
 
-    for (int i = 0; i < N_PIXELS; i++) image[i] = 300 + 10 * normal();
+    for (int i = 0; i < N_PIXELS; i++) image[i] = 300 + 10 * normal(&state);
     for (int star = 0; star < SIDE * SIDE / 4000; star++)
-        add_star(image, (int)(uniform() * SIDE), (int)(uniform() * SIDE), fmin(20 / pow(uniform(), 1.2), 25000));
+        add_star(image, (int)(uniform(&state) * SIDE), (int)(uniform(&state) * SIDE),
+                 fmin(20 / pow(uniform(&state), 1.2), 25000));
     return image;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* One case: an image of one pixel width cut into tiles of tile_pixels, each contiguous. */
@@ -135,15 +117,15 @@ static void pack_heap(const bench *b)
 
 static double least_ns(const bench *b, work *run)
 {
-    double least = 1e9;
+    double least = INFINITY;
 
     for (int repeat = 0; repeat < REPEATS; repeat++) {
-        const double start = seconds();
+        const double start = now_ns();
 
         run(b);
-        least = fmin(least, seconds() - start);
+        least = fmin(least, now_ns() - start);
     }
-    return least * 1e9 / (double)(b->n_tiles * b->tile_pixels);
+    return least / (double)(b->n_tiles * b->tile_pixels);
 }
 
 static void report(const bench *b, const char *name, work *run, double yardstick)

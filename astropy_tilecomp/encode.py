@@ -25,6 +25,9 @@ RUNS_AHEAD = 16
 """Runs for each thread that are encoded before the first of them is given out: what bounds the memory. Of runs that are
 longer, being one large tile, there are fewer, down to 2."""
 
+MOST_KEPT = 4
+"""How many times the memory that it needs a run of encoded tiles may keep; a copy that keeps less costs time."""
+
 _TILE = np.dtype(_kernels.ENCODED_TILE, align=True)
 _OUT_OF_RANGE = _kernels.STATUS["OUT_OF_RANGE"]
 
@@ -271,7 +274,12 @@ def _encode_run(encoder, grid: TileGrid, algorithm: str, first_row: int, first: 
         row = first_row + first + int(bad[0])
         raise _error_of(int(tiles["status"][bad[0]]), grid.tile(row), row, algorithm)
     fields = (np.ascontiguousarray(tiles[name]) for name in ("column", "nbytes", "zscale", "zzero"))
-    return EncodedTiles(first_row + first, *fields, tiles["has_null"].astype(bool), heap[:used].data)
+    return EncodedTiles(first_row + first, *fields, tiles["has_null"].astype(bool), _trimmed(heap, used).data)
+
+
+def _trimmed(heap: np.ndarray, used: int) -> np.ndarray:
+    """The bytes that were used; a few of them alone, so that whoever collects them does not keep the memory of all."""
+    return heap[:used] if used > heap.nbytes // MOST_KEPT else heap[:used].copy()
 
 
 def _error_of(status: int, tile: tuple[int, ...], row: int, algorithm: str) -> Exception:

@@ -399,3 +399,12 @@ def test_zeros_that_lossy_hcompress_would_move():
     params = params_for(image, "HCOMPRESS_1", (16, 16), zquantiz="SUBTRACTIVE_DITHER_2", zdither0=1, hcomp_scale=2.0)
     with pytest.raises(HeaderError, match="SUBTRACTIVE_DITHER_2"):
         encode(image, params)
+
+
+def test_encoded_tiles_keep_little_more_memory_than_they_need():
+    image = np.zeros((1024, 1024), "i2")
+    (tiles,) = encode(image, params_for(image, "RICE_1", image.shape))
+    owner = tiles.heap.obj
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    assert owner.nbytes <= encode_module.MOST_KEPT * len(tiles.heap)

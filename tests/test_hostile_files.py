@@ -26,7 +26,7 @@ def changed(keyword, value):
 
 
 NO_SIZE = [("GCOUNT", "-30"), ("PCOUNT", "-6000"), ("PCOUNT", "'text'"), ("NAXIS1", "'text'"), ("BITPIX", "'text'"),
-           ("GCOUNT", "1.5"), ("NAXIS2", str(2**70))]
+           ("GCOUNT", "'text'"), ("GCOUNT", "1.5"), ("NAXIS2", str(2**70))]
 
 
 @pytest.mark.parametrize(("keyword", "value"), NO_SIZE)
@@ -47,6 +47,31 @@ def test_a_header_that_tells_no_size_ends_the_list(tmp_path, keyword, value):
     assert_array_equal(tc.read_image(path), PIXELS)
     with pytest.raises(tc.TileCompError):
         tc.read_image(path, hdu=3)
+
+
+TEXTS = ["GCOUNT  = 'text'", "gcount  = 'text'", " GCOUNT = 'text'", "GCOUNT    text", "GCOUNT  ='text'", "HIERARCH GCOUNT = 'text'"]
+
+
+@pytest.mark.parametrize("card", TEXTS)
+@pytest.mark.parametrize("from_memory", [False, True])
+@pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
+def test_a_size_that_is_text_is_never_repeated(tmp_path, card, from_memory):
+    """Astropy alone multiplies it by the other sizes, here to 6 GB, before it sees that it is none."""
+    path = tmp_path / "text.fits"
+    broken = changed("NAXIS2", 2**24)
+    start = broken.index(b"GCOUNT  =")
+    path.write_bytes(PRIMARY + broken[:start] + card.ljust(80).encode() + broken[start + 80:])
+    tracemalloc.start()
+    with pytest.warns(tc.TileCompWarning, match="HDU 1 and all behind it are left out.*(?i:gcount)"):
+        if from_memory:
+            with tc.enabled(), fits.HDUList.fromstring(path.read_bytes()) as hdul:
+                assert len(hdul) == 1
+        else:
+            with tc.open(path) as hdul:
+                assert len(hdul) == 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24
 
 
 @pytest.mark.parametrize("keyword", ["ZNAXIS", "ZTILE1", "ZBITPIX", "TFORM1", "ZCMPTYPE", "ZIMAGE"])

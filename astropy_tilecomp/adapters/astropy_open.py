@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 import warnings
@@ -15,6 +16,7 @@ from ..tiling.cards import read_cards
 from ..tiling.values import HeaderValues
 from .astropy_files import forget_source
 from .astropy_hdu import CompImageHDU, ReadOptions
+from .astropy_sizes import text_among_sizes
 
 __all__ = ["HDUList", "TileReading", "open"]
 
@@ -53,7 +55,7 @@ class TileReading:
             wanted = self._open_kwargs.get("disable_image_compression", False)
             self._open_kwargs["disable_image_compression"] = True
             try:
-                found = super()._read_next_hdu() and self._size_of_last_is_possible()
+                found = self._sizes_of_next_are_numbers() and super()._read_next_hdu() and self._size_of_last_is_possible()
             except (TypeError, AttributeError, LookupError, ArithmeticError) as error:  # of sizes that are text, missing or beyond 64 bits
                 found = self._end_here(f"astropy raises {error!r}")
             finally:
@@ -61,6 +63,26 @@ class TileReading:
             if found and not wanted:
                 self._wrap_last()
         return found
+
+    def _sizes_of_next_are_numbers(self) -> bool:
+        """Whether astropy may multiply the sizes of the HDU that it reads next."""
+        if self._read_all or (self._file is not None and self._file.closed):
+            return True
+        if self._file is None:
+            text = text_among_sizes(io.BytesIO(self._data or b"").read)
+        elif not hasattr(self._file._file, "seek"):
+            return True
+        else:
+            here = self._file.tell()
+            self._file.seek(self._end_of_last() or here)
+            text = text_among_sizes(self._file.read)
+            self._file.seek(here)
+        return text is None or self._end_here(text)
+
+    def _end_of_last(self):
+        """Where the next HDU is, behind the last that was read; None before the first."""
+        last = list.__getitem__(self, -1) if list.__len__(self) else None
+        return None if last is None or last._data_offset is None else last._data_offset + last._data_size
 
     def _size_of_last_is_possible(self) -> bool:
         """Whether the HDU just read is followed by what astropy reads next; if not, it would read the same for ever."""

@@ -8,7 +8,8 @@
  *                      a single pixel: ours encodes such tiles
  *   fits_hdecompress*  know neither length nor size of the tile, keep their state in globals, overflow their scratch where
  *                      the tile is one pixel wide and their 32-bit arithmetic on large tiles: always the 64-bit one, behind
- *                      a lock; tiles one pixel wide are left to our decoder.  Pixels are cut off to 32 bits, not clipped
+ *                      a lock; tiles one pixel wide are left to our decoder, and those that a damaged scale drives past
+ *                      64 bits, where their arithmetic means nothing.  Pixels are cut off to 32 bits, not clipped
  *   fits_hcompress*    do not test their buffer in one of two ways of writing a plane: it has room for the longest stream */
 #include "tc_cfitsio.h"
 
@@ -358,7 +359,7 @@ tc_status tc_cfitsio_hcompress_decode_i32(const uint8_t *src, size_t src_len, si
     int found_nx = 0, found_ny = 0, status = 0;
 
     TC_TRY(tc_hcompress_decode_i32(src, src_len, nx, ny, bits, smooth, dst, scratch, used));
-    if (nx == 1 || ny == 1) return TC_OK;
+    if (nx == 1 || ny == 1 || tc_hcompress_wraps(src, src_len, smooth)) return TC_OK;
     if (n > INT_MAX) return TC_OUT_OF_RANGE;
     copy = padded_copy(src, *used, TC_PAD, 0);
     pixels = malloc(n * sizeof *pixels);

@@ -132,15 +132,28 @@ static tc_status check_head(const head *h, size_t nx, size_t ny, int bits)
     return TC_OK;
 }
 
-/* Whether int32_t can hold everything that may become of these coefficients. */
-static bool fits_int32(const head *h, int n_levels, int64_t smooth_most)
+static int64_t most_of_smoothing(const head *h, bool smooth)
 {
+    return smooth && h->scale > 1 ? h->scale / 2 : 0;
+}
+
+/* Whether words of so many bits hold everything that may become of these coefficients. */
+static bool fits(const head *h, int word_bits, bool smooth)
+{
+    const int n_levels = tc_ceil_log2(h->columns > h->rows ? h->columns : h->rows);
     const uint64_t scale = h->scale > 1 ? (uint64_t)h->scale : 1;
     uint64_t mean = h->mean < 0 ? -(uint64_t)h->mean : (uint64_t)h->mean, largest = 0;
 
     for (int i = 0; i < 3; i++) largest |= ((uint64_t)1 << h->n_planes[i]) - 1;
     if (__builtin_mul_overflow(mean, scale, &mean) || __builtin_mul_overflow(largest, scale, &largest)) return false;
-    return tc_hcompress_inverse_fits_int32(n_levels, mean, largest, smooth_most);
+    return tc_hcompress_inverse_fits(word_bits, n_levels, mean, largest, most_of_smoothing(h, smooth));
+}
+
+bool tc_hcompress_wraps(const uint8_t *src, size_t src_len, bool smooth)
+{
+    head h;
+
+    return read_head(src, src_len, &h) == TC_OK && !fits(&h, 64, smooth);
 }
 
 static tc_status read_planes(tc_bits *in, const head *h, const workspace *work)
@@ -181,17 +194,16 @@ tc_status tc_hcompress_decode_i32(const uint8_t *src, size_t src_len, size_t nx,
     TC_TRY(read_head(src, src_len, &h));
     TC_TRY(check_head(&h, nx, ny, bits));
 
-    const int64_t smooth_most = smooth && h.scale > 1 ? h.scale / 2 : 0;
     const int64_t low = bits == 8 ? 0 : -((int64_t)1 << (bits - 1));
     const int64_t high = bits == 8 ? UINT8_MAX : -low - 1;
-    const bool wide = !fits_int32(&h, tc_ceil_log2(nx > ny ? nx : ny), smooth_most);
+    const bool wide = !fits(&h, 32, smooth);
     const workspace work = lay_out(nx, ny, wide, scratch);
     tc_bits in = tc_bits_open(src, src_len);
 
     tc_bits_skip(&in, 8 * HEAD_NBYTES);
     TC_TRY(read_planes(&in, &h, &work));
     TC_TRY(read_signs(&in, &h, &work.tile));
-    tc_hcompress_inverse(&work.tile, smooth_most, low, high, dst);
+    tc_hcompress_inverse(&work.tile, most_of_smoothing(&h, smooth), low, high, dst);
     *used = tc_bits_used(&in);
     return TC_OK;
 }

@@ -27,6 +27,10 @@ size_t tc_hcompress_bound(size_t nx, size_t ny, int bits);
 tc_status tc_hcompress_decode_i32(const uint8_t *src, size_t src_len, size_t nx, size_t ny, int bits, bool smooth,
                                   int32_t *dst, void *scratch, size_t *used);
 
+/* Whether the head of a stream allows coefficients so large that decoding may wrap round in 64 bits.  It is defined what
+ * tc_hcompress_decode_i32() then gives; no writer makes such streams. */
+bool tc_hcompress_wraps(const uint8_t *src, size_t src_len, bool smooth);
+
 /* Encode a whole tile src[ny][nx].  `scale` is the divisor of the coefficients: lossless if 0, 1 or negative.
  * `used` gets the length of the stream.  TC_BAD_PARAM, TC_NO_SPACE (never with tc_hcompress_bound bytes). */
 tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int32_t scale, uint8_t *dst,

@@ -39,11 +39,11 @@ void tc_hcompress_inverse(const tc_hcompress_tile *tile, int64_t smooth_most, in
 /* Coefficients, not digitized, from pixels. */
 void tc_hcompress_forward(const tc_hcompress_tile *tile, const int32_t *src);
 
-/* Whether int32_t arithmetic of the inverse is sure to give what int64_t gives, for coefficients up to `largest` and a
+/* Whether words of 32 or 64 bits are sure to hold all that the inverse computes, for coefficients up to `largest` and a
  * coefficient (0, 0) up to `mean`, both after multiplication by the scale. */
-bool tc_hcompress_inverse_fits_int32(int n_levels, uint64_t mean, uint64_t largest, int64_t smooth_most);
+bool tc_hcompress_inverse_fits(int word_bits, int n_levels, uint64_t mean, uint64_t largest, int64_t smooth_most);
 
-/* The same for the forward transform of n pixels. */
+/* Whether int32_t is sure to do for the forward transform of n pixels. */
 bool tc_hcompress_forward_fits_int32(int n_levels, const int32_t *src, size_t n);
 
 /* All bits that occur in coefficients [first, first + n) of the array. */

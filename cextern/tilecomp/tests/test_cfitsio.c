@@ -9,6 +9,7 @@
 #define MOST_PIXELS 400
 #define MOST_BYTES 8000
 #define ROUNDS 300
+#define SCALE_AT 10 /* in an HCOMPRESS_1 stream */
 
 static uint8_t ours[MOST_BYTES], theirs[MOST_BYTES];
 static int32_t pixels[MOST_PIXELS], from_ours[MOST_PIXELS], from_theirs[MOST_PIXELS];
@@ -190,6 +191,23 @@ static void test_hcompress(void)
     }
 }
 
+/* A scale of 2^29 and more on coefficients of 40 bits: sums of them wrap round, and libcfitsio is compiled as if none did. */
+static void test_hcompress_past_64_bits(void)
+{
+    static const size_t all_sizes[] = {9, 10, 11, 16};
+    uint64_t seed = 5;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        const size_t nx = all_sizes[tc_random(&seed) % 4], ny = all_sizes[tc_random(&seed) % 4];
+        size_t used = 0;
+
+        for (size_t i = 0; i < nx * ny; i++) pixels[i] = tc_random(&seed) % 4 ? 0 : (int32_t)tc_random(&seed);
+        TC_CHECK_EQ(tc_hcompress_encode_i32(pixels, nx, ny, 0, ours, sizeof ours, scratch, &used), TC_OK);
+        ours[SCALE_AT] = (uint8_t)(tc_random(&seed) % 0x80);
+        for (int smooth = 0; smooth < 2; smooth++) compare_hcompress(ours, used, nx, ny, 32, smooth);
+    }
+}
+
 static void test_version(void)
 {
     TC_CHECK(tc_cfitsio_version() >= 40000);
@@ -203,5 +221,6 @@ int main(void)
     TC_RUN(test_plio);
     TC_RUN(test_plio_long_gap);
     TC_RUN(test_hcompress);
+    TC_RUN(test_hcompress_past_64_bits);
     return tc_test_summary();
 }

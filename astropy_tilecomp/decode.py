@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise, product
 from math import prod
 
@@ -23,7 +22,7 @@ __all__ = ["BadTile", "DecodeReport", "decode", "decode_tiles", "fill_item"]
 RUN_NBYTES = 1 << 20
 """Bytes of tiles that a thread reads from a local source and decodes at a time; a tile may be longer."""
 
-RUNS_PER_THREAD = 4
+RUNS_PER_THREAD = 3
 """Runs that a thread takes at least, so that all are done at about the same time."""
 
 SIDE_BY_SIDE = 32
@@ -79,7 +78,8 @@ class DecodeReport:
 
 
 def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine: str | None = None,
-           on_error: str = "raise", scaled: bool = True, fill_value=0, max_nbytes: int | None = None) -> DecodeReport:
+           on_error: str = "raise", scaled: bool = True, fill_value=0, max_nbytes: int | None = None,
+           touched: bool = False) -> DecodeReport:
     """
     Decode the tiles of a plan into an array.
 
@@ -104,6 +104,8 @@ def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine:
         For bad tiles of integers without BLANK; BLANK and NaN come first.
     max_nbytes : int, optional
         Largest scratch to allocate.
+    touched : bool
+        Whether the memory of `out` has been written to, unlike that of ``numpy.empty``; the fastest way to fill it differs.
 
     Returns
     -------
@@ -119,7 +121,7 @@ def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine:
     """
     selection = plan.selection
     image = _image_settings(plan.params, out.dtype, engine, scaled, fill_value)
-    batch = _Batch(plan, image, selection.axes, out, selection.out_axes)
+    batch = _Batch(plan, image, selection.axes, out, selection.out_axes, touched=touched)
     n_pixels = prod(int(axis.size.sum()) for axis in selection.axes)
     return batch.decode(source, _thread_count(threads, plan.params, n_pixels), on_error, max_nbytes)
 
@@ -189,20 +191,20 @@ class _Batch:
     plan : ReadPlan
     image : dict
         What is the same for every tile, as `_kernels.TileBatch` takes it.
-    axes, out, out_axes, tiles, whole
+    axes, out, out_axes, tiles, whole, touched
         Of `_kernels.TileBatch`.
     """
 
     def __init__(self, plan, image: dict, axes: Sequence, out: np.ndarray, out_axes: Sequence, *,
-                 tiles: Sequence | None = None, whole: bool = False):
+                 tiles: Sequence | None = None, whole: bool = False, touched: bool = False):
         if len(axes) > _kernels.MAX_AXES:
             raise UnsupportedError(f"an image of {len(axes)} axes: tiles of more than {_kernels.MAX_AXES} are not decoded")
         self.plan, self.image, self.out = plan, image, out
         self._place = (axes, out, out_axes)
-        self._how = {"tiles": tiles, "whole": whole}
+        self._how = {"tiles": tiles, "whole": whole, "touched": touched}
         n_jobs = len(plan.table)
         self.status = np.zeros(n_jobs, np.int32)
-        self.done, self.used = np.zeros(n_jobs, np.int64), np.zeros(n_jobs, np.int64)
+        self.done, self.used = np.empty((2, n_jobs), np.int64)  # set with the status
 
     def decode(self, source, threads: int, on_error: str, max_nbytes: int | None) -> DecodeReport:
         """Decode everything; see the function `decode`."""
@@ -326,11 +328,7 @@ class _Reading:
             with closing(self._source.iter_ranges(self._tiles.pairs())) as arriving:
                 pool.run(self._decode_range, arriving, max(1, min(threads, len(self._tiles))))
             return
-        runs = self._runs(threads, side_by_side)
-        if len(runs) > 1 and len(self._tiles) == 1 and self._tiles.nbytes <= RUN_NBYTES:
-            pool.run(partial(self._decode_part, self._read(self._tiles.pairs())), runs, threads)
-        else:
-            pool.run(self._decode_run, runs, threads)
+        pool.run(self._decode_run, self._runs(threads, side_by_side), threads)
 
     def fill(self, jobs: np.ndarray) -> None:
         """Fill the boxes of jobs that have no bytes."""
@@ -353,10 +351,6 @@ class _Reading:
         """Read the bytes of a run of jobs and decode them."""
         pieces, position = self._pieces(*run)
         self._decode(*run, position, self._read(pieces))
-
-    def _decode_part(self, data: memoryview, run: tuple[int, int]) -> None:
-        """Decode a run of jobs, all of whose bytes were read at once: they are few."""
-        self._decode(*run, self._tiles.position[slice(*run)], data)
 
     def _decode_range(self, arrived: tuple[int, memoryview]) -> None:
         """Decode the jobs of a range whose bytes are there."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import errors
+from . import errors, huge_pages
 from .decode import BadTile, DecodeReport, decode, decode_tiles, fill_item
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
@@ -73,7 +73,7 @@ class TileReader:
     fill_value : scalar
         For the bad tiles of integer images without BLANK.
     empty : callable
-        Called with shape and type, gives the array for a result; by default `numpy.empty`.
+        Called with shape and type, gives the array for a result; by default memory in huge pages.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class TileReader:
 
     def __init__(self, source, header: Mapping, *, threads: int | None = None, engine: str | None = None,
                  on_error: str = "raise", cache_bytes: int = DEFAULT_CACHE_BYTES, max_nbytes: int | None = None,
-                 scaled: bool = True, fill_value=0, empty: Callable[..., np.ndarray] = np.empty):
+                 scaled: bool = True, fill_value=0, empty: Callable[..., np.ndarray] = huge_pages.empty):
         self.params = CompressionParams.from_header(header)
         self.layout = TableLayout.from_header(header)
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
@@ -196,7 +196,7 @@ class TileReader:
             if self._is_worth_caching(selection):
                 self._read_through_cache(selection, table, result, options)
             else:
-                self._read_past_cache(selection, table, result, options)
+                self._read_past_cache(selection, table, result, options | {"touched": out is not None})
         return result[()] if out is None and not result.ndim else result if out is None else out
 
     def _new_result(self, selection: Selection) -> np.ndarray:
@@ -321,14 +321,14 @@ class _TableRows:
             if self._known is None:
                 self._bytes = np.empty((layout.naxis2, layout.naxis1), np.uint8)
                 self._known = np.zeros(layout.naxis2, bool)
-        ranges = self._unknown_ranges(rows)
+        in_one_piece = rows[-1] - rows[0] == len(rows) - 1
+        part = slice(rows[0], rows[-1] + 1) if in_one_piece else rows
+        ranges = [] if self._known[part].all() else self._unknown_ranges(rows)
         for (start, stop), data in zip(ranges, self._source.read_ranges(ranges)):
             wanted = slice(start // layout.naxis1, stop // layout.naxis1)
             self._bytes[wanted] = np.frombuffer(data, np.uint8).reshape(-1, layout.naxis1)
             self._known[wanted] = True
-        in_one_piece = rows[-1] - rows[0] == len(rows) - 1
-        data = self._bytes[rows[0]:rows[-1] + 1] if in_one_piece else self._bytes[rows]
-        table = TileTable.from_bytes(layout, data, rows, available=self._source.nbytes)
+        table = TileTable.from_bytes(layout, self._bytes[part], rows, available=self._source.nbytes)
         return table, len(ranges), sum(stop - start for start, stop in ranges)
 
     def _unknown_ranges(self, rows: np.ndarray) -> list[tuple[int, int]]:

@@ -9,6 +9,9 @@ from .contenders import OURS, OURS_ALONE
 
 __all__ = ["Comparison", "RowResult", "measure"]
 
+LEAST_SECONDS_OF_A_TURN = 0.02
+"""Short work is repeated: its first call finds in the processor's caches what the others left there."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -58,7 +61,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class RowResult:
-    """The times of one row in seconds, by contender, in the order in which they were taken."""
+    """The time of a call in seconds, turn by turn, by contender."""
 
     key: str
     title: str
@@ -85,7 +88,7 @@ def measure(row, workspace, *, rounds, seconds):
     workspace : Workspace
         The files to run it on.
     rounds : int
-        The least number of times that each contender runs.
+        The least number of turns of each contender.
     seconds : float
         Rounds are added until the row has taken this long.
 
@@ -108,19 +111,22 @@ def measure(row, workspace, *, rounds, seconds):
     try:
         while len(times[OURS]) < rounds or (time.perf_counter() - started < seconds and len(times[OURS]) < 200):
             for name, run in contenders.items():
-                times[name].append(time_once(run))
+                times[name].append(time_of_a_call(run))
     finally:
         gc.enable()
     return RowResult(row.key, row.title, times, compare(row, times))
 
 
-def time_once(run):
-    """Seconds of one call; the result is dropped outside of the time."""
-    start = time.perf_counter()
-    result = run()
-    elapsed = time.perf_counter() - start
-    del result
-    return elapsed
+def time_of_a_call(run):
+    """Seconds that a call takes, the mean of as many as fill a turn; every result is dropped outside of the time."""
+    elapsed, n_calls = 0.0, 0
+    while elapsed < LEAST_SECONDS_OF_A_TURN:
+        start = time.perf_counter()
+        result = run()
+        elapsed += time.perf_counter() - start
+        n_calls += 1
+        del result
+    return elapsed / n_calls
 
 
 def compare(row, times):

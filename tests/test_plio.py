@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from tiles import each_engine
 
+import astropy_tilecomp as tc
 from astropy_tilecomp.codecs import PLIO1, engines
 from astropy_tilecomp.errors import CorruptTileError, TruncatedTileError
 
@@ -131,3 +132,26 @@ def test_lists_that_lie(engine):
     ):
         with pytest.raises(error, match="PLIO_1"):
             codec.decode(stream)
+
+
+@pytest.mark.parametrize(("dtype", "n_rows"), [("i4", 2100), ("u2", 4200)])
+def test_a_large_output_that_was_written_to(tmp_path, dtype, n_rows):
+    """Whole tiles are then stored past the caches; the pixels are those of a new array, in any place and byte order."""
+    rng = np.random.default_rng(4)
+    mask = np.where(rng.random((n_rows, 4096)) < 0.02, rng.integers(0, 30000, (n_rows, 4096)), 0).astype(dtype)
+    path = tmp_path / "mask.fits.fz"
+    tc.write_image(path, mask, algorithm="PLIO_1", tile_shape=(1, 4096))
+    with tc.open(path) as hdul:
+        section = hdul[1].section
+        assert_array_equal(section.read(), mask)
+        memory = np.ones(mask.nbytes + 64 + mask.itemsize, np.uint8)
+        for offset in (0, mask.itemsize, 64 - memory.ctypes.data % 64, 1):
+            for order in "<>":
+                out = np.ndarray(mask.shape, mask.dtype.newbyteorder(order), memory, offset)
+                assert_array_equal(section.read(out=out), mask)
+            assert (memory[:offset] == 1).all()
+            assert (memory[offset + mask.nbytes:] == 1).all()
+            memory.fill(1)
+        wide = np.ones((n_rows, 4099), dtype)
+        assert_array_equal(section.read(out=wide[:, 1:-2]), mask)
+        assert (wide[:, [0, -2, -1]] == 1).all()

@@ -275,6 +275,11 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     def _drop_reader(self):
         self.__dict__["_reader"] = None
 
+    def _forget_tiles(self):
+        """Give up the decoded tiles that are kept; they are decoded again when they are needed."""
+        if self._reader is not None:
+            self._reader.drop_cache()
+
     @property
     def _scaled_by_astropy(self) -> bool:
         """Whether astropy's code scales what the reader gives: only where uint=False makes floats of integers."""

@@ -116,10 +116,13 @@ class TileReading:
         list.__setitem__(self, -1, hdu)
 
     def close(self, output_verify="exception", verbose=False, closed=True):
-        """Close the file, as astropy does, and the source that was made for it."""
+        """Close the file, as astropy does, and the source that was made for it; tiles that were kept are given up."""
         try:
             super().close(output_verify, verbose, closed)
         finally:
+            for hdu in list.__iter__(self) if closed else ():
+                if isinstance(hdu, CompImageHDU):
+                    hdu._forget_tiles()
             if closed and self._file is not None:
                 forget_source(self._file)
             if closed and self._own_source is not None:

@@ -537,6 +537,7 @@ cdef extern from "tc_batch.h":
         uint8_t *out
         uint8_t **job_out
         bool_t whole
+        bool_t touched
         const int64_t *row
         const int64_t *nbytes
         const uint8_t *column
@@ -597,6 +598,8 @@ cdef class TileBatch:
         The memory of a whole tile for each job, laid out as `out`, which then only lends its shape.
     whole : bool
         Decode tiles to their end, whatever is needed of them.
+    touched : bool
+        The memory of `out` has been written to.
 
     Raises
     ------
@@ -616,7 +619,7 @@ cdef class TileBatch:
     def __cinit__(self, image, axes, out, out_axes, const int64_t[::1] row not None, const int64_t[::1] nbytes not None,
                   const uint8_t[::1] column not None, int32_t[::1] status not None, int64_t[::1] done not None,
                   int64_t[::1] used not None, const double[::1] zscale=None, const double[::1] zzero=None,
-                  const int64_t[::1] zblank=None, tiles=None, bint whole=False):
+                  const int64_t[::1] zblank=None, tiles=None, bint whole=False, bint touched=False):
         cdef Py_ssize_t n = row.shape[0]
         cdef int code
         self.has_out = False
@@ -631,6 +634,7 @@ cdef class TileBatch:
         self.batch.row = _int64s(row, n)
         self.batch.nbytes = _int64s(nbytes, n)
         self.batch.whole = whole
+        self.batch.touched = touched
         if n:
             self.batch.column = &column[0]
             self.batch.status = &status[0]

@@ -128,10 +128,15 @@ def plan(params: CompressionParams, selection: Selection, table: TileTable, *, j
     """
     if table.row is not selection.rows and not np.array_equal(table.row, selection.rows):
         raise ValueError("the table entries are not those of the rows that the selection touches")
-    jobs = np.arange(len(table), dtype=np.int64) if jobs is None else np.asarray(jobs, np.int64)
-    bad = table.fault[jobs] != 0
-    readable, faulty = jobs[~bad], jobs[bad]
-    tiles = coalesce(readable, table.offset[readable], table.nbytes[readable], gap=gap, max_range=max_range)
+    if jobs is None and not table.fault.any():              # no entry is looked at twice
+        readable, faulty = np.arange(len(table), dtype=np.int64), np.zeros(0, np.int64)
+        offset, nbytes = table.offset, table.nbytes
+    else:
+        jobs = np.arange(len(table), dtype=np.int64) if jobs is None else np.asarray(jobs, np.int64)
+        bad = table.fault[jobs] != 0
+        readable, faulty = jobs[~bad], jobs[bad]
+        offset, nbytes = table.offset[readable], table.nbytes[readable]
+    tiles = coalesce(readable, offset, nbytes, gap=gap, max_range=max_range)
     masks = None
     if table.mask_offset is not None and table.mask_nbytes is not None:
         masked = readable[table.mask_nbytes[readable] > 0]
@@ -158,9 +163,12 @@ def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) 
     if not len(jobs):
         none = np.zeros(0, np.int64)
         return TileRanges(none.reshape(0, 2), np.zeros(1, np.int64), none, none, 0)
-    order = np.argsort(offset, kind="stable")
-    start = offset[order]
-    reach = np.maximum.accumulate(start + nbytes[order])
+    jobs = np.asarray(jobs, np.int64)
+    start = offset
+    if (offset[1:] < offset[:-1]).any():
+        order = np.argsort(offset, kind="stable")
+        jobs, start, nbytes = jobs[order], offset[order], nbytes[order]
+    reach = np.maximum.accumulate(start + nbytes)
     hole = start[1:] - reach[:-1]
     parting = np.flatnonzero(hole > 0)
     needed = int(reach[-1] - start[0] - hole[parting].sum())
@@ -173,8 +181,8 @@ def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) 
     bounds = np.append(first, len(start))
     ranges = np.empty((len(first), 2), np.int64)
     ranges[:, 0], ranges[:, 1] = start[first], reach[bounds[1:] - 1]
-    position = start - ranges[:, 0].repeat(bounds[1:] - bounds[:-1])
-    return TileRanges(ranges, bounds, np.asarray(jobs, np.int64)[order], position, needed)
+    position = start - (ranges[0, 0] if len(ranges) == 1 else ranges[:, 0].repeat(bounds[1:] - bounds[:-1]))
+    return TileRanges(ranges, bounds, jobs, position, needed)
 
 
 def _read_through(hole: np.ndarray, gap: int, spare: int) -> np.ndarray:

@@ -140,7 +140,8 @@ class Selection:
         """(n_tiles,) ndarray of int64: table rows of the touched tiles, ascending."""
         rows = np.zeros(1, np.int64)
         for axis, stride in zip(self.axes, self.grid.row_strides):
-            rows = (rows[:, np.newaxis] + axis.tile * stride).reshape(-1)
+            tiles = axis.tile * stride if stride > 1 else axis.tile
+            rows = rows + tiles if len(tiles) == 1 or len(rows) == 1 else (rows[:, np.newaxis] + tiles).reshape(-1)
         return rows
 
     def __iter__(self) -> Iterator[TileSelection]:
@@ -315,9 +316,10 @@ def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:
             bounds = -(bounds // -stride)
         bounds[0], bounds[-1] = 0, length
         first, after = bounds[:-1], bounds[1:]
-    origin = tiles * tile - low                             # where each tile begins, counted from the first pixel
+    origin = tiles * tile                                   # where each tile begins, counted from the first pixel
+    origin -= low
     if step > 0:
-        inside, out = first * stride - origin, first
+        inside, out = (first if stride == 1 else first * stride) - origin, first
     else:
         inside, out = (after - 1) * stride - origin, length - after
     sizes = np.minimum(size - low - origin, tile)

@@ -356,19 +356,20 @@ class TileTable:
         """Read the fields of a structured array of rows."""
         column, count, heap_offset, width = _look_up(layout, record)
         available = layout.data_nbytes if available is None else available
-        fault = _faults(layout, count, heap_offset, width, available)
+        nbytes = count * width
+        fault = _faults(layout, count, heap_offset, width, nbytes, available)
         fault[column == 0] = _MISSING
         mask_offset = mask_nbytes = None
         mask = layout.mask_field
         if mask is not None:
             found, start = _descriptors(record[mask.name])
-            mask_fault = _faults(layout, found, start, mask.width, available)
+            mask_fault = _faults(layout, found, start, mask.width, found * mask.width, available)
             worse = (fault == _GOOD) & (mask_fault != _GOOD) & (found != 0)
             fault[worse], count[worse], heap_offset[worse] = mask_fault[worse], found[worse], start[worse]
             has_mask = (found != 0) & (fault == _GOOD)
             mask_offset = np.where(has_mask, start + layout.theap, 0)
             mask_nbytes = np.where(has_mask, found * mask.width, 0)
-        offset, nbytes = heap_offset + layout.theap, count * width
+        offset = heap_offset + layout.theap
         if fault.any():
             column[fault != _GOOD] = offset[fault != _GOOD] = nbytes[fault != _GOOD] = 0
         scalars = {
@@ -547,16 +548,26 @@ def _look_up(layout: TableLayout, record: np.ndarray) -> tuple:
     return column, count, offset, width
 
 
-def _faults(layout: TableLayout, count, offset, width, available: int) -> np.ndarray:
+def _faults(layout: TableLayout, count, offset, width, nbytes, available: int) -> np.ndarray:
     """Hold descriptors against the heap and the file; a negative number is a huge one without its sign."""
     heap = layout.heap_nbytes
+    stop = offset + nbytes                                  # wraps round only where a number is outside by itself
+    if _all_lie_within(count, offset, stop, min(heap, available - layout.theap)):
+        return np.zeros(len(count), np.uint8)
     outside = (count.view(np.uint64) > np.asarray(heap // width, np.uint64)) | (offset.view(np.uint64) > np.uint64(heap))
-    stop = offset + count * width                           # wraps round only where `outside` is true already
     outside |= stop > heap
     fault = outside.astype(np.uint8)
     fault *= _OUTSIDE_HEAP
     fault[(stop > available - layout.theap) & ~outside] = _OUTSIDE_FILE
     return fault
+
+
+def _all_lie_within(count, offset, stop, limit: int) -> bool:
+    """Whether every descriptor lies in the first `limit` bytes of the heap, told by the largest numbers; the usual case."""
+    if not len(count) or not 0 <= limit < 2**56:            # there no sum wraps round
+        return False
+    most = max(int(count.view(np.uint64).max()), int(offset.view(np.uint64).max()))
+    return most <= limit and int(stop.max()) <= limit
 
 
 _FIELDS = frozenset((*kw.DATA_COLUMNS, *kw.SCALAR_COLUMNS, *kw.MASK_COLUMNS))

@@ -9,6 +9,7 @@
 #include "tc_plio.h"
 #include "tc_rice.h"
 #include "tc_shuffle.h"
+#include "tc_stream.h"
 
 #define ALIGNMENT 64
 #define SLACK 16 /* a group decodes at most this part of a tile more than is needed of it */
@@ -38,6 +39,7 @@ typedef struct {
     tc_block pixels;  /* decoded pixels that do not go straight to the output */
     tc_block working; /* what a decoder asks for; the bytes of a gzip tile before they are put in order */
     tc_gzip_decoder *gzip;
+    bool streams;     /* whole tiles are decoded into `pixels` and go to the output past the caches */
 } tc_worker;
 
 /* ---- memory ---- */
@@ -80,6 +82,16 @@ static size_t group_size(const tc_batch *batch)
     if (batch->image.algorithm != TC_RICE_1 || n == 0) return 1;
     const size_t fit = TC_BATCH_SCRATCH / aligned_size(n * batch->image.bytepix);
     return fit < 1 ? 1 : fit > TC_RICE_STREAMS_AT_ONCE ? TC_RICE_STREAMS_AT_ONCE : fit;
+}
+
+/* Whether whole tiles are decoded in the cache and then stored past it: a line of an output that is larger than the caches
+ * would else be read from memory before it is changed.  Only PLIO_1 decodes fast enough for that to count. */
+static bool is_streamed(const tc_batch *batch)
+{
+    size_t nbytes = tc_type_size(batch->image.result);
+
+    for (size_t a = 0; a < batch->n_axes; a++) nbytes *= batch->axis[a].extent;
+    return batch->image.algorithm == TC_PLIO_1 && batch->touched && !batch->job_out && nbytes >= TC_BATCH_STREAMED;
 }
 
 size_t tc_batch_scratch(const tc_batch *batch)
@@ -222,13 +234,15 @@ static bool is_direct(const tc_batch *batch, const tc_job *job, tc_type from)
 /* Where the decoder shall write; NULL: no memory. */
 static void *target(tc_worker *worker, const tc_job *job, tc_type from)
 {
-    if (is_direct(worker->batch, job, from)) return job->box.dst;
+    if (is_direct(worker->batch, job, from) && !worker->streams) return job->box.dst;
     return reserve(&worker->pixels, job->n * tc_type_size(from)); /* all, for not every decoder can stop */
 }
 
 /* Take decoded pixels of type `from` at `pixels` to the output. */
-static void finalize(const tc_batch *batch, tc_job *job, tc_type from, void *pixels)
+static void finalize(const tc_worker *worker, tc_job *job, tc_type from, void *pixels)
 {
+    const tc_batch *const batch = worker->batch;
+    const bool streamed = worker->streams && is_direct(batch, job, from);
     const tc_image *const image = &batch->image;
     tc_conversion *const conversion = &job->conversion;
 
@@ -240,8 +254,9 @@ static void finalize(const tc_batch *batch, tc_job *job, tc_type from, void *pix
         return;
     }
     if (is_quantized(batch, job)) conversion->quantum = &job->quantum;
-    if (pixels == job->box.dst) {
+    if (pixels == job->box.dst || streamed) {
         if (!tc_conversion_is_copy(conversion) || conversion->swap) tc_convert(conversion, pixels, 0, job->n, pixels);
+        if (streamed) tc_stream_copy(job->box.dst, pixels, job->n * tc_type_size(image->result));
     } else {
         tc_place(&job->box, conversion, pixels);
     }
@@ -426,7 +441,7 @@ static void decode_one(tc_worker *worker, tc_job *job, size_t *n_bad)
     tc_decoded got = {NULL, worker->batch->image.stored, 0, 0};
     const tc_status status = decode_column(worker, job, &got);
 
-    if (status == TC_OK) finalize(worker->batch, job, got.from, got.pixels);
+    if (status == TC_OK) finalize(worker, job, got.from, got.pixels);
     conclude(worker->batch, job, status, got.done, got.used, n_bad);
 }
 
@@ -478,7 +493,7 @@ static void decode_group(tc_worker *worker, tc_group *group, size_t *n_bad)
         tc_job *const job = &group->jobs[i];
         if (!scratch) streams[i].status = TC_NO_MEMORY;
         const tc_status status = streams[i].done >= job->needed ? TC_OK : streams[i].status;
-        if (status == TC_OK) finalize(worker->batch, job, from, streams[i].dst);
+        if (status == TC_OK) finalize(worker, job, from, streams[i].dst);
         conclude(worker->batch, job, status, streams[i].done, streams[i].used, n_bad);
     }
     group->n = 0;
@@ -520,6 +535,7 @@ static bool open_job(const tc_batch *batch, size_t number, int64_t position, con
 
 static void close_worker(tc_worker *worker)
 {
+    if (worker->streams) tc_stream_end();
     if (worker->gzip) tc_gzip_decoder_free(worker->gzip);
     free(worker->pixels.memory);
     free(worker->working.memory);
@@ -529,7 +545,7 @@ tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int6
                           const uint8_t *src, size_t src_len, size_t *n_bad)
 {
     const size_t side_by_side = group_size(batch);
-    tc_worker worker = {.batch = batch};
+    tc_worker worker = {.batch = batch, .streams = is_streamed(batch)};
     tc_group group;
 
     *n_bad = 0;

@@ -57,12 +57,48 @@ TEXTS = ["GCOUNT  = 'text'", "gcount  = 'text'", " GCOUNT = 'text'", "GCOUNT    
 @pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
 def test_a_size_that_is_text_is_never_repeated(tmp_path, card, from_memory):
     """Astropy alone multiplies it by the other sizes, here to 6 GB, before it sees that it is none."""
-    path = tmp_path / "text.fits"
-    broken = changed("NAXIS2", 2**24)
-    start = broken.index(b"GCOUNT  =")
+    require_nothing_is_read(tmp_path / "text.fits", "GCOUNT", card, changed("NAXIS2", 2**24), from_memory)
+
+
+@pytest.mark.parametrize("card", ["NAXIS   =           2147483648", "NAXIS   = 1000", "HIERARCH NAXIS = 9223372036854775807"])
+@pytest.mark.parametrize("from_memory", [False, True])
+@pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
+def test_axes_that_fits_does_not_know_are_never_listed(tmp_path, card, from_memory):
+    """Astropy alone lists them all, before it looks for any, where the HDU is an image."""
+    image = PRIMARY.replace(b"SIMPLE  =                    T", b"XTENSION= 'IMAGE   '          ")
+    require_nothing_is_read(tmp_path / "axes.fits", "NAXIS", card, image, from_memory)
+
+
+def test_an_end_that_astropy_passes_over(tmp_path):
+    """What its fast way of reading takes for a card of no meaning ends the header for its careful one only."""
+    path = tmp_path / "end.fits"
+    no_end = PRIMARY.replace(b"END".ljust(80), b"END          !".ljust(80))
+    path.write_bytes(no_end + PRIMARY.replace(b"NAXIS   =                    0", b"NAXIS   =           1210731099"))
+    with pytest.warns(tc.TileCompWarning, match="all behind it are left out.*1210731099"), pytest.raises(OSError, match="corrupt"):
+        tc.open(path)
+
+
+@pytest.mark.parametrize("first", [b"", PRIMARY], ids=["the first", "the second"])
+def test_a_header_without_end_is_not_read_to_the_end_of_a_terabyte(tmp_path, first):
+    path = tmp_path / "endless.fits"
+    path.write_bytes(first + (b"XTENSION= 'IMAGE   '" if first else b"SIMPLE  =                    T").ljust(80))
+    with path.open("rb+") as file:
+        file.truncate(1 << 40)
+    with pytest.warns(tc.TileCompWarning, match="left out.*no END card in"):
+        if first:
+            with tc.open(path) as hdul:
+                assert len(hdul) == 1
+        else:
+            with pytest.raises(OSError, match="corrupt"):
+                tc.open(path)
+
+
+def require_nothing_is_read(path, keyword, card, broken, from_memory):
+    """The HDU with that card in the place of another ends the list, in little memory."""
+    start = broken.index(f"{keyword:<8}=".encode())
     path.write_bytes(PRIMARY + broken[:start] + card.ljust(80).encode() + broken[start + 80:])
     tracemalloc.start()
-    with pytest.warns(tc.TileCompWarning, match="HDU 1 and all behind it are left out.*(?i:gcount)"):
+    with pytest.warns(tc.TileCompWarning, match=f"HDU 1 and all behind it are left out.*(?i:{keyword})"):
         if from_memory:
             with tc.enabled(), fits.HDUList.fromstring(path.read_bytes()) as hdul:
                 assert len(hdul) == 1

@@ -16,11 +16,13 @@ from ..tiling.cards import read_cards
 from ..tiling.values import HeaderValues
 from .astropy_files import forget_source
 from .astropy_hdu import CompImageHDU, ReadOptions
-from .astropy_sizes import text_among_sizes
+from .astropy_sizes import MOST_BLOCKS, impossible_size, next_header
+from .astropy_unread import unread_image
 
 __all__ = ["HDUList", "TileReading", "open"]
 
 _READING_MODES = ("readonly", "denywrite", "copyonwrite")
+_READ_BY_ASTROPY = ("checksum", "ignore_missing_end")
 _HDU_KEYWORDS = ("scale_back", "uint", "do_not_scale_image_data")
 
 
@@ -30,8 +32,8 @@ class TileReading:
 
     Notes
     -----
-    Astropy reads the plain table; what wraps it never looks at more than the header bytes.  HDUs may be asked for from
-    many threads.
+    Astropy reads the plain table, and mostly not before more is asked for than the pixels; what wraps it never looks at more
+    than the header bytes.  HDUs may be asked for from many threads.
     """
 
     _read_options = ReadOptions()
@@ -55,7 +57,12 @@ class TileReading:
             wanted = self._open_kwargs.get("disable_image_compression", False)
             self._open_kwargs["disable_image_compression"] = True
             try:
-                found = self._sizes_of_next_are_numbers() and super()._read_next_hdu() and self._size_of_last_is_possible()
+                header, impossible = self._look_at_next_header()
+                if impossible is not None:
+                    return self._end_here(impossible)
+                if not wanted and self._take_unread_image(header):
+                    return True
+                found = super()._read_next_hdu() and self._size_of_last_is_possible()
             except (TypeError, AttributeError, LookupError, ArithmeticError) as error:  # of sizes that are text, missing or beyond 64 bits
                 found = self._end_here(f"astropy raises {error!r}")
             finally:
@@ -64,20 +71,33 @@ class TileReading:
                 self._wrap_last()
         return found
 
-    def _sizes_of_next_are_numbers(self) -> bool:
-        """Whether astropy may multiply the sizes of the HDU that it reads next."""
-        if self._read_all or (self._file is not None and self._file.closed):
-            return True
-        if self._file is None:
-            text = text_among_sizes(io.BytesIO(self._data or b"").read)
-        elif not hasattr(self._file._file, "seek"):
-            return True
+    def _look_at_next_header(self) -> tuple[bytes, str | None]:
+        """The header that astropy reads next, and what in it would fill all memory, if anything does."""
+        file = self._file
+        if self._read_all or (file is not None and (file.closed or not hasattr(file._file, "seek"))):
+            return b"", None
+        if file is None:
+            header = next_header(io.BytesIO(self._data or b"").read)
         else:
-            here = self._file.tell()
-            self._file.seek(self._end_of_last() or here)
-            text = text_among_sizes(self._file.read)
-            self._file.seek(here)
-        return text is None or self._end_here(text)
+            here, start = file.tell(), self._end_of_last()
+            file.seek(here if start is None else start)
+            header = next_header(file.read)
+            file.seek(here)
+        if header is None:
+            return b"", f"no END card in {MOST_BLOCKS} blocks"
+        return header, impossible_size(header)
+
+    def _take_unread_image(self, header: bytes) -> bool:
+        """Append the compressed image that comes next without astropy, if there can be no doubt that it is one."""
+        start = self._end_of_last()
+        if start is None or self._file is None or any(self._open_kwargs.get(name) for name in _READ_BY_ASTROPY):
+            return False
+        table = unread_image(header, start, self._file, self._open_kwargs)
+        if table is None:
+            return False
+        list.append(self, self._image_in(table))
+        self._file.seek(table._data_offset + table._data_size)  # astropy warns there of a file that is cut
+        return True
 
     def _end_of_last(self):
         """Where the next HDU is, behind the last that was read; None before the first."""
@@ -106,14 +126,17 @@ class TileReading:
         if _is_true(header, "ZTABLE"):
             message = f"HDU {list.__len__(self) - 1} is a compressed table, which is not decompressed: its rows are those of the file"
             warnings.warn(message, TileCompWarning, stacklevel=2)
-        if not _is_true(header, "ZIMAGE"):
-            return
+        if _is_true(header, "ZIMAGE"):
+            list.__setitem__(self, -1, self._image_in(table))
+
+    def _image_in(self, table) -> CompImageHDU:
+        """The image of a table, read with what this list was opened with."""
         keywords = {name: self._open_kwargs[name] for name in _HDU_KEYWORDS if name in self._open_kwargs}
         hdu = CompImageHDU(bintable=table, **keywords, **vars(self._read_options))
         hdu.__dict__["_new"] = False
         if "checksum" in self._open_kwargs:
             hdu.__dict__["_output_checksum"] = self._open_kwargs["checksum"]
-        list.__setitem__(self, -1, hdu)
+        return hdu
 
     def close(self, output_verify="exception", verbose=False, closed=True):
         """Close the file, as astropy does, and the source that was made for it; tiles that were kept are given up."""

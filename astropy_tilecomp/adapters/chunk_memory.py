@@ -9,12 +9,12 @@ from math import prod
 
 import numpy as np
 
+from ..huge_pages import HUGE_PAGE
+
 __all__ = ["LARGEST_LOAN", "SMALLEST_LOAN", "borrowed"]
 
 SMALLEST_LOAN, LARGEST_LOAN = 4 << 20, 64 << 20
 """Bytes of an array that is worth it, and of one that is not too long to be kept."""
-
-HUGE_PAGE = 2 << 20
 
 _spare: deque[mmap.mmap] = deque(maxlen=1)  # its own methods are atomic: no lock, which `__del__` could meet locked
 

@@ -51,7 +51,7 @@ bench-kernels:
 	tools/setup.sh demo
 	$(MAKE) -C benchmarks/kernels run
 
-# Whole files first, which takes some minutes, then ten million inputs for each decoder, which takes an hour or two.
+# Whole files first, which takes a quarter of an hour, then ten million inputs for each decoder, which takes an hour on two cores.
 fuzz:
 	tools/setup.sh test
 	$(PYTHON_IN_VENV) tests/fuzz_files.py --files 20000

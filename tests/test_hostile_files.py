@@ -4,11 +4,13 @@ import subprocess
 import sys
 import time
 import tracemalloc
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from astropy.io import fits
+from astropy.utils.exceptions import AstropyUserWarning
 from numpy.testing import assert_array_equal
 from small_files import PRIMARY, CompressedImage, gzip_1, gzipped, rice_1, rice_cards
 
@@ -50,23 +52,89 @@ def test_a_header_that_tells_no_size_ends_the_list(tmp_path, keyword, value):
 
 
 TEXTS = ["GCOUNT  = 'text'", "gcount  = 'text'", " GCOUNT = 'text'", "GCOUNT    text", "GCOUNT  ='text'", "HIERARCH GCOUNT = 'text'"]
+AXES = ["NAXIS   =           2147483648", "NAXIS   = 1000", "HIERARCH NAXIS = 9223372036854775807"]
+ONLY_CAREFUL = {*TEXTS[3:], AXES[2]}  # cards that astropy's fast way of reading a file takes for something else
+IMAGE = PRIMARY.replace(b"SIMPLE  =                    T", b"XTENSION= 'IMAGE   '          ")
 
 
 @pytest.mark.parametrize("card", TEXTS)
-@pytest.mark.parametrize("from_memory", [False, True])
+@pytest.mark.parametrize("way", ["file", "careful", "memory"])
 @pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
-def test_a_size_that_is_text_is_never_repeated(tmp_path, card, from_memory):
+def test_a_size_that_is_text_is_never_repeated(tmp_path, card, way):
     """Astropy alone multiplies it by the other sizes, here to 6 GB, before it sees that it is none."""
-    require_nothing_is_read(tmp_path / "text.fits", "GCOUNT", card, changed("NAXIS2", 2**24), from_memory)
+    require_nothing_is_read(tmp_path / "text.fits", "GCOUNT", card, changed("NAXIS2", 2**24), way)
 
 
-@pytest.mark.parametrize("card", ["NAXIS   =           2147483648", "NAXIS   = 1000", "HIERARCH NAXIS = 9223372036854775807"])
-@pytest.mark.parametrize("from_memory", [False, True])
+@pytest.mark.parametrize("card", AXES)
+@pytest.mark.parametrize("way", ["file", "careful", "memory"])
 @pytest.mark.filterwarnings("ignore::astropy.utils.exceptions.AstropyUserWarning")
-def test_axes_that_fits_does_not_know_are_never_listed(tmp_path, card, from_memory):
+def test_axes_that_fits_does_not_know_are_never_listed(tmp_path, card, way):
     """Astropy alone lists them all, before it looks for any, where the HDU is an image."""
-    image = PRIMARY.replace(b"SIMPLE  =                    T", b"XTENSION= 'IMAGE   '          ")
-    require_nothing_is_read(tmp_path / "axes.fits", "NAXIS", card, image, from_memory)
+    require_nothing_is_read(tmp_path / "axes.fits", "NAXIS", card, IMAGE, way)
+
+
+def require_nothing_is_read(path, keyword, card, broken, way):
+    """The HDU with that card in the place of another ends the list, in little memory, unless astropy does not see the card."""
+    start = broken.index(f"{keyword:<8}=".encode())
+    data = bytearray(PRIMARY + broken[:start] + card.ljust(80).encode() + broken[start + 80:])
+    if way == "careful":
+        data[len(PRIMARY) + 79] = 0xe9  # no ASCII
+    path.write_bytes(data)
+    tracemalloc.start()
+    if way == "file" and card in ONLY_CAREFUL:
+        with tc.open(path) as hdul:
+            assert len(hdul) == 2
+    else:
+        with pytest.warns(tc.TileCompWarning, match=f"HDU 1 and all behind it are left out.*(?i:{keyword})"):
+            if way == "memory":
+                with tc.enabled(), fits.HDUList.fromstring(path.read_bytes()) as hdul:
+                    assert len(hdul) == 1
+            else:
+                with tc.open(path) as hdul:
+                    assert len(hdul) == 1
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24
+
+
+HARMLESS = ["NAXIS4  = 'none'", "PCOUNT  = 'none'", "GCOUNT  = 'none'", "HIERARCH NAXIS1 = 'wave'", "HIERARCH pcount = 'wave'",
+            "HISTORY NAXIS   = 'none'", "COMMENT = GCOUNT 'none'"]
+
+
+@pytest.mark.parametrize("card", [*HARMLESS, "NAXIS1  = 'none'"])
+def test_text_in_a_header_without_axes(tmp_path, card):
+    """Astropy multiplies nothing."""
+    start = PRIMARY.index(b"END   ")
+    header = PRIMARY[:start] + card.ljust(80).encode() + PRIMARY[start:-80]
+    require_all_is_read(tmp_path / "harmless.fits", header + gzipped(PIXELS, (3, 4)).hdu_bytes())
+
+
+@pytest.mark.parametrize("card", HARMLESS)
+def test_text_that_is_no_size_of_a_table(tmp_path, card):
+    """Astropy does not multiply by it, for the table has not that many axes, or a later card of the keyword counts."""
+    good = gzipped(PIXELS, (3, 4)).hdu_bytes()
+    start = good.index(b"PCOUNT  =")
+    odd = good[:start] + card.ljust(80).encode() + good[start:].replace(b" " * 80, b"", 1)
+    require_all_is_read(tmp_path / "harmless.fits", PRIMARY + odd + good)
+
+
+def require_all_is_read(path, data):
+    """Our list has the HDUs that astropy's has, and the pixels of the last are right."""
+    path.write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AstropyUserWarning)
+        with fits.open(path) as hdul:
+            expected = [type(hdu).__name__ for hdu in hdul]
+        with tc.open(path) as hdul:
+            assert [type(hdu).__name__ for hdu in hdul] == expected
+            assert_array_equal(hdul[-1].data, PIXELS)
+
+
+def test_text_behind_the_end_is_no_size(tmp_path):
+    path = tmp_path / "behind.fits"
+    path.write_bytes(PRIMARY[:-80] + b"NAXIS1  = 'text'".ljust(80) + gzipped(PIXELS, (3, 4)).hdu_bytes())
+    with tc.open(path) as hdul:
+        assert_array_equal(hdul[1].data, PIXELS)
 
 
 def test_an_end_that_astropy_passes_over(tmp_path):
@@ -91,23 +159,6 @@ def test_a_header_without_end_is_not_read_to_the_end_of_a_terabyte(tmp_path, fir
         else:
             with pytest.raises(OSError, match="corrupt"):
                 tc.open(path)
-
-
-def require_nothing_is_read(path, keyword, card, broken, from_memory):
-    """The HDU with that card in the place of another ends the list, in little memory."""
-    start = broken.index(f"{keyword:<8}=".encode())
-    path.write_bytes(PRIMARY + broken[:start] + card.ljust(80).encode() + broken[start + 80:])
-    tracemalloc.start()
-    with pytest.warns(tc.TileCompWarning, match=f"HDU 1 and all behind it are left out.*(?i:{keyword})"):
-        if from_memory:
-            with tc.enabled(), fits.HDUList.fromstring(path.read_bytes()) as hdul:
-                assert len(hdul) == 1
-        else:
-            with tc.open(path) as hdul:
-                assert len(hdul) == 1
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2**24
 
 
 @pytest.mark.parametrize("keyword", ["ZNAXIS", "ZTILE1", "ZBITPIX", "TFORM1", "ZCMPTYPE", "ZIMAGE"])

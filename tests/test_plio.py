@@ -134,13 +134,13 @@ def test_lists_that_lie(engine):
             codec.decode(stream)
 
 
-@pytest.mark.parametrize(("dtype", "n_rows"), [("i4", 2100), ("u2", 4200)])
-def test_a_large_output_that_was_written_to(tmp_path, dtype, n_rows):
-    """Whole tiles are then stored past the caches; the pixels are those of a new array, in any place and byte order."""
+@pytest.mark.parametrize(("dtype", "n_rows", "tile_rows"), [("i4", 2100, 1), ("u2", 4200, 1), ("i4", 2100, 64), ("i4", 2100, 65)])
+def test_a_large_output_that_was_written_to(tmp_path, dtype, n_rows, tile_rows):
+    """Tiles of up to 1 MiB are then stored past the caches; the pixels are those of a new array, in any place and byte order."""
     rng = np.random.default_rng(4)
     mask = np.where(rng.random((n_rows, 4096)) < 0.02, rng.integers(0, 30000, (n_rows, 4096)), 0).astype(dtype)
     path = tmp_path / "mask.fits.fz"
-    tc.write_image(path, mask, algorithm="PLIO_1", tile_shape=(1, 4096))
+    tc.write_image(path, mask, algorithm="PLIO_1", tile_shape=(tile_rows, 4096))
     with tc.open(path) as hdul:
         section = hdul[1].section
         assert_array_equal(section.read(), mask)

@@ -16,7 +16,7 @@ from ..tiling.cards import read_cards
 from ..tiling.values import HeaderValues
 from .astropy_files import forget_source
 from .astropy_hdu import CompImageHDU, ReadOptions
-from .astropy_sizes import MOST_BLOCKS, impossible_size, next_header
+from .astropy_sizes import NextHeader, impossible_size, next_header
 from .astropy_unread import unread_image
 
 __all__ = ["HDUList", "TileReading", "open"]
@@ -57,10 +57,11 @@ class TileReading:
             wanted = self._open_kwargs.get("disable_image_compression", False)
             self._open_kwargs["disable_image_compression"] = True
             try:
-                header, impossible = self._look_at_next_header()
-                if impossible is not None:
+                header = self._look_at_next_header()
+                impossible = header and impossible_size(header)
+                if impossible:
                     return self._end_here(impossible)
-                if not wanted and self._take_unread_image(header):
+                if header and not wanted and self._take_unread_image(header):
                     return True
                 found = super()._read_next_hdu() and self._size_of_last_is_possible()
             except (TypeError, AttributeError, LookupError, ArithmeticError) as error:  # of sizes that are text, missing or beyond 64 bits
@@ -71,32 +72,34 @@ class TileReading:
                 self._wrap_last()
         return found
 
-    def _look_at_next_header(self) -> tuple[bytes, str | None]:
-        """The header that astropy reads next, and what in it would fill all memory, if anything does."""
+    def _look_at_next_header(self) -> NextHeader | None:
+        """The header that astropy reads next; None where it is the first to find out that there is none."""
         file = self._file
         if self._read_all or (file is not None and (file.closed or not hasattr(file._file, "seek"))):
-            return b"", None
-        if file is None:
-            header = next_header(io.BytesIO(self._data or b"").read)
-        else:
-            here, start = file.tell(), self._end_of_last()
-            file.seek(here if start is None else start)
-            header = next_header(file.read)
-            file.seek(here)
-        if header is None:
-            return b"", f"no END card in {MOST_BLOCKS} blocks"
-        return header, impossible_size(header)
+            return None
+        inner = io.BytesIO(self._data or b"") if file is None else file._file  # of which astropy does not warn where it is cut
+        here, start = inner.tell(), None if file is None else self._end_of_last()
+        try:
+            inner.seek(here if start is None else start)
+            return next_header(inner.read, is_plain=file is not None)
+        except EOFError:  # of a whole file that was compressed, and cut
+            return None
+        finally:
+            inner.seek(here)
 
-    def _take_unread_image(self, header: bytes) -> bool:
+    def _take_unread_image(self, header: NextHeader) -> bool:
         """Append the compressed image that comes next without astropy, if there can be no doubt that it is one."""
         start = self._end_of_last()
         if start is None or self._file is None or any(self._open_kwargs.get(name) for name in _READ_BY_ASTROPY):
             return False
-        table = unread_image(header, start, self._file, self._open_kwargs)
+        table = unread_image(header.blocks, start, self._file, self._open_kwargs) if header.is_plain else None
         if table is None:
             return False
+        try:
+            self._file.seek(table._data_offset + table._data_size)  # astropy warns there of a file that is cut
+        except EOFError:
+            return False
         list.append(self, self._image_in(table))
-        self._file.seek(table._data_offset + table._data_size)  # astropy warns there of a file that is cut
         return True
 
     def _end_of_last(self):

@@ -53,7 +53,13 @@ class _UnreadTable:
         return getattr(_read(self), name)
 
     def __setattr__(self, name, value):
-        object.__setattr__(self if name in _KNOWN else _read(self), name, value)
+        if name in _KNOWN:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(_read(self), name, value)
+
+    def __delattr__(self, name):
+        object.__delattr__(_read(self), name)
 
     def _close(self, closed=True):
         """Nothing was opened."""
@@ -74,7 +80,7 @@ def _read(table) -> fits.BinTableHDU:
             read = fits.BinTableHDU._readfrom_internal(header, **known.pop("keywords"))
             table.__dict__.clear()
             table.__dict__.update(read.__dict__, **known)
-            object.__setattr__(table, "__class__", fits.BinTableHDU)
+            object.__setattr__(table, "__class__", type(read))
     return table
 
 

@@ -88,10 +88,12 @@ static size_t group_size(const tc_batch *batch)
  * would else be read from memory before it is changed.  Only PLIO_1 decodes fast enough for that to count. */
 static bool is_streamed(const tc_batch *batch)
 {
-    size_t nbytes = tc_type_size(batch->image.result);
+    const size_t width = tc_type_size(batch->image.result);
+    size_t nbytes = width;
 
+    if (batch->image.algorithm != TC_PLIO_1 || !batch->touched || batch->job_out) return false;
     for (size_t a = 0; a < batch->n_axes; a++) nbytes *= batch->axis[a].extent;
-    return batch->image.algorithm == TC_PLIO_1 && batch->touched && !batch->job_out && nbytes >= TC_BATCH_STREAMED;
+    return nbytes >= TC_BATCH_STREAMED && width * largest_tile(batch) <= TC_BATCH_STREAMED_TILE;
 }
 
 size_t tc_batch_scratch(const tc_batch *batch)

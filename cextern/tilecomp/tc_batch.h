@@ -15,6 +15,7 @@
 
 #define TC_BATCH_SCRATCH ((size_t)4 << 20) /* bytes; room for a group of tiles that are decoded side by side */
 #define TC_BATCH_STREAMED ((size_t)32 << 20) /* bytes of an output that is written past the caches, where that is faster */
+#define TC_BATCH_STREAMED_TILE ((size_t)1 << 20) /* bytes of a tile at most that is kept in a cache until it is complete */
 #define TC_MAX_TILE_PIXELS ((size_t)INT32_MAX)
 
 typedef enum { TC_RICE_1, TC_GZIP_1, TC_GZIP_2, TC_PLIO_1, TC_HCOMPRESS_1, TC_NOCOMPRESS } tc_algorithm;

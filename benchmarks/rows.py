@@ -97,6 +97,8 @@ class Row:
         Peer to the ratio that one thread must reach.
     at_most_ms_more : dict
         Peer to the milliseconds that all our threads may take longer, instead of a ratio.
+    by_least : bool
+        Whether the least times are compared: for aims that speak of free cores, of which others may take one at any time.
     """
 
     key: str
@@ -106,6 +108,7 @@ class Row:
     at_least: dict = field(default_factory=dict)
     at_least_alone: dict = field(default_factory=dict)
     at_most_ms_more: dict = field(default_factory=dict)
+    by_least: bool = False
 
 
 def check_equal(workspace, results):
@@ -232,7 +235,7 @@ def thread_row(key, title, kind, algorithm):
             readers[name] = lambda section=section, out=out: section.read(np.s_[...], out=out)
         return readers
 
-    return Row(key, title, make, check_equal, {who.OURS_ALONE: 1 / 0.6})
+    return Row(key, f"{title} (least times)", make, check_equal, {who.OURS_ALONE: 1 / 0.6}, by_least=True)
 
 
 def zarr_row():
@@ -311,7 +314,8 @@ def dask_row():
             who.OURS_ALONE: lambda: array.compute(scheduler="threads", num_workers=1),
         }
 
-    return Row("dask", "two threads of dask against one, HCOMPRESS_1", make, check_equal, {who.OURS_ALONE: 1.7})
+    title = "two threads of dask against one, HCOMPRESS_1 (least times)"
+    return Row("dask", title, make, check_equal, {who.OURS_ALONE: 1.7}, by_least=True)
 
 
 def has_avx512():

@@ -65,6 +65,14 @@ def test_ratios_are_of_the_peer_over_ours():
     assert (alone.ratio, alone.is_met) == (2, False)
 
 
+@pytest.mark.parametrize("by_least", [False, True])
+def test_least_times_may_count(by_least):
+    row = Row("threads", "", None, None, {"tilecomp, 1 thread": 1.6}, by_least=by_least)
+    (comparison,) = compare(row, {"tilecomp": [1.0, 2.0, 3.0], "tilecomp, 1 thread": [1.7, 2.0, 2.0]})
+    assert comparison.is_met is by_least
+    assert comparison.standing(1) == ("1.7x" if by_least else "1.0x")
+
+
 @pytest.mark.parametrize(("ours", "is_met"), [(0.016, True), (0.018, False)])
 def test_an_aim_may_be_a_difference(ours, is_met):
     row = Row("difference", "", None, None, at_most_ms_more={"direct": 7})

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-__all__ = ["empty"]
+__all__ = ["HUGE_PAGE", "empty"]
 
 HUGE_PAGE = 2 << 20
 LEAST_NBYTES = 4 * HUGE_PAGE if sys.platform == "linux" else sys.maxsize

@@ -92,7 +92,7 @@ class TileReading:
         start = self._end_of_last()
         if start is None or self._file is None or any(self._open_kwargs.get(name) for name in _READ_BY_ASTROPY):
             return False
-        table = unread_image(header.blocks, start, self._file, self._open_kwargs) if header.is_plain else None
+        table = unread_image(header.blocks, start, self._file, self._open_kwargs)
         if table is None:
             return False
         try:

@@ -93,8 +93,8 @@ def impossible_size(header: NextHeader) -> str | None:
     Returns
     -------
     str or None
-        What is wrong: the card of a size that is text, which is repeated as often as the others say, or of a NAXIS of more axes than FITS
-        knows, which are listed before any of them is looked for.
+        What is wrong: the card of a size that is text, which is repeated as often as the others say, or of a NAXIS of more
+        axes than FITS knows, which are listed before any of them is looked for; or that there is no END.
     """
     if header.is_endless:
         return f"no END card in {MOST_BLOCKS} blocks"

@@ -6,13 +6,13 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from . import errors, huge_pages
+from . import errors, large_arrays
 from .decode import BadTile, DecodeReport, decode, decode_tiles, fill_item
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
@@ -72,8 +72,6 @@ class TileReader:
         Apply BSCALE, BZERO and BLANK; False gives the stored pixels.
     fill_value : scalar
         For the bad tiles of integer images without BLANK.
-    empty : callable
-        Called with shape and type, gives the array for a result; by default memory in huge pages.
 
     Attributes
     ----------
@@ -92,14 +90,14 @@ class TileReader:
 
     def __init__(self, source, header: Mapping, *, threads: int | None = None, engine: str | None = None,
                  on_error: str = "raise", cache_bytes: int = DEFAULT_CACHE_BYTES, max_nbytes: int | None = None,
-                 scaled: bool = True, fill_value=0, empty: Callable[..., np.ndarray] = huge_pages.empty):
+                 scaled: bool = True, fill_value=0):
         self.params = CompressionParams.from_header(header)
         self.layout = TableLayout.from_header(header)
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
         self.on_error = checked_on_error(on_error)
         self._source = source
         self._options = {"threads": threads, "engine": engine, "max_nbytes": max_nbytes_allowed(max_nbytes)}
-        self._scaled, self._fill_value, self._cache_bytes, self._empty = scaled, fill_value, cache_bytes, empty
+        self._scaled, self._fill_value, self._cache_bytes = scaled, fill_value, cache_bytes
         self._start_anew()
 
     def _start_anew(self) -> None:
@@ -206,7 +204,7 @@ class TileReader:
                 f"a result of shape {selection.shape} and type {self.result_dtype} takes {nbytes} bytes, max_nbytes is"
                 f" {self._options['max_nbytes']}"
             )
-        return self._empty(selection.shape, self.result_dtype)
+        return large_arrays.empty(selection.shape, self.result_dtype)
 
     def _table_of(self, selection: Selection) -> TileTable:
         """The table entries of the touched tiles."""

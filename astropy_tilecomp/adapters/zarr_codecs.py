@@ -23,7 +23,6 @@ from ..remote import arriving
 from ..sources import BufferSource, ByteSource
 from ..tiling.cards import BLOCK_SIZE, HeaderCards, read_cards
 from ..tiling.table import TableLayout
-from .chunk_memory import borrowed
 from .extras import extra
 from .hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME, codec_document, read_header
 from .local_references import local_chunk
@@ -280,7 +279,7 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
         return self._reader(source.part(header.nbytes, nbytes), header)
 
     def _reader(self, source: ByteSource, header: HeaderCards) -> TileReader:
-        return TileReader(source, header, cache_bytes=0, scaled=self.scaled, empty=borrowed)
+        return TileReader(source, header, cache_bytes=0, scaled=self.scaled)
 
 
 def _decoded(reader: TileReader, selection, chunk_spec):

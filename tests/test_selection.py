@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from strategies import array_indices, basic_indices, tile_grids
 
 from astropy_tilecomp.tiling.grid import TileGrid
-from astropy_tilecomp.tiling.selection import select, select_outer
+from astropy_tilecomp.tiling.selection import KEPT_TILES, select, select_outer
 
 GRID = TileGrid((50, 70), (17, 23))
 IMAGE = np.arange(50 * 70).reshape(50, 70)
@@ -202,3 +202,16 @@ def test_huge_image_and_small_cutout():
     selection = select(grid, np.s_[-1, -3:])
     assert selection.shape == (3,)
     assert selection.rows.tolist() == [grid.n_tiles - 1]
+
+
+def test_equal_slices_share_their_tiles_and_nobody_can_change_them():
+    one, other = select(GRID, np.s_[1:3]), select(GRID, np.s_[1:3])
+    assert one.axes[0] is other.axes[0]
+    with pytest.raises(ValueError, match="read-only"):
+        one.axes[0].count[0] = 99
+
+
+def test_slices_of_very_many_tiles_are_not_kept():
+    grid = TileGrid((KEPT_TILES + 1, 5), (1, 5))
+    assert select(grid, ...).axes[0] is not select(grid, ...).axes[0]
+    assert select(grid, np.s_[1:]).axes[0] is select(grid, np.s_[1:]).axes[0]

@@ -164,7 +164,11 @@ def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) 
         none = np.zeros(0, np.int64)
         return TileRanges(none.reshape(0, 2), np.zeros(1, np.int64), none, none, 0)
     jobs = np.asarray(jobs, np.int64)
-    start = offset
+    start, end = offset, offset + nbytes
+    needed = int(end[-1] - start[0])
+    if needed <= max_range and not (start[1:] != end[:-1]).any():   # end to end, as writers leave them
+        ranges, first = np.array(((start[0], end[-1]),), np.int64), np.array((0, len(jobs)), np.int64)
+        return TileRanges(ranges, first, jobs, start - start[0], needed)
     if (offset[1:] < offset[:-1]).any():
         order = np.argsort(offset, kind="stable")
         jobs, start, nbytes = jobs[order], offset[order], nbytes[order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -15,6 +15,9 @@ import numpy as np
 from .grid import TileGrid
 
 __all__ = ["AxisSelection", "Selection", "TileSelection", "select", "select_outer"]
+
+N_KEPT, KEPT_TILES = 16, 16384
+"""Slices whose tiles are remembered, and how many tiles of one at most."""
 
 
 class TileSelection(NamedTuple):
@@ -291,13 +294,20 @@ def _select_integer(position: int, size: int, tile: int) -> AxisSelection:
 
 
 def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:
+    """Resolve a slice."""
+    start, stop, step = which.indices(size)
+    resolve = _select_range if abs(stop - start) <= KEPT_TILES * tile else _select_range.__wrapped__
+    return resolve(start, stop, step, size, tile)
+
+
+@lru_cache(N_KEPT)                                          # images of one survey, or frames of a film, are alike
+def _select_range(start: int, stop: int, step: int, size: int, tile: int) -> AxisSelection:
     """
-    Resolve a slice.
+    Resolve a slice without open ends.
 
     The selected pixels are ``low + k * stride``, k = 0 .. length - 1, ascending; tile t holds those with k from
     ``first[t]`` up to ``after[t]``. A backward slice gives the same pixels to the result in the other direction.
     """
-    start, stop, step = which.indices(size)
     length = len(range(start, stop, step))
     stride = abs(step) if length > 1 else 1                 # a single pixel has no step, and a huge one would not fit
     step = stride if step > 0 else -stride
@@ -323,7 +333,10 @@ def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:
     else:
         inside, out = (after - 1) * stride - origin, length - after
     sizes = np.minimum(size - low - origin, tile)
-    return AxisSelection(tiles, sizes, inside, after - first, np.ascontiguousarray(out), step=step, length=length)
+    arrays = tiles, sizes, inside, after - first, np.ascontiguousarray(out)
+    for array in arrays:
+        array.flags.writeable = False                           # shared by all that ask
+    return AxisSelection(*arrays, step=step, length=length)
 
 
 def _positions(which, axis: int, size: int) -> np.ndarray:

@@ -22,7 +22,7 @@ __all__ = ["BadTile", "DecodeReport", "decode", "decode_tiles", "fill_item"]
 RUN_NBYTES = 1 << 20
 """Bytes of tiles that a thread reads from a local source and decodes at a time; a tile may be longer."""
 
-RUNS_PER_THREAD = 3
+RUNS_PER_THREAD = 2
 """Runs that a thread takes at least, so that all are done at about the same time."""
 
 SIDE_BY_SIDE = 32

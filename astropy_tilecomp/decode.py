@@ -217,7 +217,7 @@ class _Batch:
             _require_ranges_that_fit(ranges, max_nbytes)
         tiles = _Reading(batch, plan.tiles, plan.table.nbytes, source)
         tiles.run(threads, self.image["algorithm"] == _kernels.ALGORITHM_CODES["RICE_1"])
-        if on_error == "fill" and len(plan.faulty):
+        if on_error == "fill" and len(plan.faulty) and self._how["tiles"] is None:  # tiles by themselves: there is none to fill
             tiles.fill(plan.faulty)
         n_requests, nbytes = tiles.n_requests, tiles.nbytes
         trailing = self._trailing()

@@ -236,7 +236,7 @@ class TileReader:
             result[tile.out_box] = found[row][tile.tile_box] if row in found else self._fill_of(result)
 
     def _fill_of(self, result: np.ndarray):
-        return fill_item(self.params, result.dtype, self._fill_value)
+        return fill_item(self.params, result.dtype, self._fill_value)[0]
 
     def _is_worth_caching(self, selection: Selection) -> bool:
         """

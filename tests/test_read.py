@@ -329,6 +329,30 @@ def test_bad_tiles_are_remembered_once(image, cache_bytes):
     assert_array_equal(reader.read(np.s_[:10], on_error="raise"), expected[:10])
 
 
+@pytest.mark.parametrize("fault", ["no bytes", "cut", "beyond the file"])
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
+@given(index=basic_indices((40, 50), allow_newaxis=False) | array_indices((40, 50)))
+def test_bad_tiles_are_filled_whatever_is_asked_for(fault, cache_bytes, index):
+    image = encode_image(integers((40, 50)), (10, 10), "RICE_1")
+    row, box = 7, np.s_[10:20, 20:30]
+    if fault == "cut":
+        image = cut(image, row, 3)
+    elif fault == "no bytes":
+        image.data = image.data[:8 * row] + bytes(8) + image.data[8 * row + 8:]
+    else:
+        row, box = 19, np.s_[30:, 40:]
+        image.data = image.data[:-10]
+    expected = image.pixels.copy()
+    expected[box] = -7
+    reader = reader_of(image, on_error="fill", fill_value=-7, cache_bytes=cache_bytes)
+    for _ in range(2):
+        got = reader.read(index)
+        assert_array_equal(got, expected[index])
+        assert np.shape(got) == np.shape(expected[index])
+    assert {bad.row for bad in reader.damaged_tiles} <= {row}
+    assert reader.damaged_tiles or not (expected[index] == -7).any()
+
+
 def test_tiles_past_the_end_of_the_file(image):
     image.data = image.data[:-10]
     with pytest.raises(TruncatedTileError, match=r"tile \(3, 4\), row 19.*beyond the end of the file"):

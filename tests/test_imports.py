@@ -28,7 +28,7 @@ LAYERS = {
     "turns": {"errors", "keywords"},
     "atomic": {"errors", "keywords", "write_behind", "turns"},
     "spool": {"errors", "keywords", "tiling", "codecs", "encode"},
-    "large_arrays": set(),
+    "large_arrays": {"codecs"},
     "read": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "large_arrays"},
     "files": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
     "write": {"errors", "keywords", "tiling", "codecs", "sources", "files", "encode", "atomic", "spool"},

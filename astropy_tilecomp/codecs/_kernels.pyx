@@ -889,3 +889,85 @@ cdef class TileEncoder:
         if code:
             raise MemoryError("no memory for the work on a tile")
         return used
+
+
+# ---- memory for large arrays ----
+
+cimport cython
+from cpython.buffer cimport PyBuffer_FillInfo
+
+cdef extern from "tc_pieces.h":
+    ctypedef struct tc_pieces
+    tc_pieces *tc_pieces_new(size_t largest, size_t most) nogil
+    void tc_pieces_free(tc_pieces *pieces) nogil
+    void *tc_pieces_take(tc_pieces *pieces, size_t nbytes, size_t *size) nogil
+    void tc_pieces_give(tc_pieces *pieces, void *piece, size_t size) nogil
+    size_t tc_pieces_kept(tc_pieces *pieces) nogil
+    void tc_pieces_clear(tc_pieces *pieces) nogil
+
+
+cdef class MemoryPieces:
+    """
+    Pieces of memory that serve one after the other (tc_pieces.h).
+
+    Parameters
+    ----------
+    largest, most : int
+        Bytes of a piece that is kept, and of all that are, at most.
+    """
+
+    cdef tc_pieces *pieces
+
+    def __cinit__(self, size_t largest, size_t most):
+        self.pieces = tc_pieces_new(largest, most)
+        if self.pieces is NULL:
+            raise MemoryError("no memory for a list of pieces")
+
+    def __dealloc__(self):
+        tc_pieces_free(self.pieces)
+
+    @property
+    def kept_nbytes(self):
+        """Bytes that are kept, on loan to nobody."""
+        return tc_pieces_kept(self.pieces)
+
+    def clear(self):
+        """Give what is kept back to the system."""
+        tc_pieces_clear(self.pieces)
+
+
+@cython.final
+@cython.no_gc                                    # in no cycle: it refers to nothing but the list
+cdef class LentMemory:
+    """
+    A writable buffer, whose memory is given back when nobody refers to it any more.
+
+    Parameters
+    ----------
+    pieces : MemoryPieces
+    nbytes : int
+        More than 0.
+
+    Raises
+    ------
+    MemoryError
+        If the system has not that much.
+    """
+
+    cdef MemoryPieces pieces
+    cdef void *memory
+    cdef size_t nbytes, size
+
+    def __cinit__(self, MemoryPieces pieces not None, size_t nbytes):
+        self.pieces, self.nbytes = pieces, nbytes
+        with nogil:
+            self.memory = tc_pieces_take(self.pieces.pieces, nbytes, &self.size)
+        if self.memory is NULL:
+            raise MemoryError(f"the system has no {nbytes} bytes for an array")
+
+    def __dealloc__(self):
+        if self.memory is not NULL:
+            tc_pieces_give(self.pieces.pieces, self.memory, self.size)
+
+    def __getbuffer__(self, Py_buffer *buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.memory, self.nbytes, False, flags)

@@ -296,11 +296,10 @@ def _select_integer(position: int, size: int, tile: int) -> AxisSelection:
 def _select_slice(which: slice, size: int, tile: int) -> AxisSelection:
     """Resolve a slice."""
     start, stop, step = which.indices(size)
-    resolve = _select_range if abs(stop - start) <= KEPT_TILES * tile else _select_range.__wrapped__
+    resolve = _remembered_range if abs(stop - start) <= KEPT_TILES * tile else _select_range
     return resolve(start, stop, step, size, tile)
 
 
-@lru_cache(N_KEPT)                                          # images of one survey, or frames of a film, are alike
 def _select_range(start: int, stop: int, step: int, size: int, tile: int) -> AxisSelection:
     """
     Resolve a slice without open ends.
@@ -333,10 +332,13 @@ def _select_range(start: int, stop: int, step: int, size: int, tile: int) -> Axi
     else:
         inside, out = (after - 1) * stride - origin, length - after
     sizes = np.minimum(size - low - origin, tile)
-    arrays = tiles, sizes, inside, after - first, np.ascontiguousarray(out)
+    arrays = tiles, sizes, inside, after - first, np.ascontiguousarray(out)     # part of `bounds`, or turned round
     for array in arrays:
         array.flags.writeable = False                           # shared by all that ask
     return AxisSelection(*arrays, step=step, length=length)
+
+
+_remembered_range = lru_cache(N_KEPT)(_select_range)        # images of one survey, or frames of a film, are alike
 
 
 def _positions(which, axis: int, size: int) -> np.ndarray:

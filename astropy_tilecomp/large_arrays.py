@@ -1,4 +1,4 @@
-"""Memory for large arrays: fresh memory costs as much as decoding a tile, so what a program gives up serves the next one."""
+"""Memory for large arrays: fresh memory costs up to half of a whole read, so what a program gives up serves the next one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
     Notes
     -----
-    The system supplies memory page by page, as zeros, when it is first written to, which takes a third of the time of a
+    The system supplies memory page by page, as zeros, when it is first written to, which takes up to half of the time of a
     whole read; a thousand small pages before the first whole huge one take as long as many huge ones. Of what the process
     keeps, the pages are marked as free, for the system to take when it runs short.
     """

@@ -9,6 +9,7 @@ Decoders take `n_tiles`: `dst` is that many tiles of equal size, whose streams s
 return (status, used, done): bytes read, and pixels written. Encoders return (status, used): bytes written.
 """
 
+cimport cython
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -893,7 +894,6 @@ cdef class TileEncoder:
 
 # ---- memory for large arrays ----
 
-cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
 
 cdef extern from "tc_pieces.h":
@@ -906,6 +906,7 @@ cdef extern from "tc_pieces.h":
     void tc_pieces_clear(tc_pieces *pieces) nogil
 
 
+@cython.final
 cdef class MemoryPieces:
     """
     Pieces of memory that serve one after the other (tc_pieces.h).
@@ -916,24 +917,24 @@ cdef class MemoryPieces:
         Bytes of a piece that is kept, and of all that are, at most.
     """
 
-    cdef tc_pieces *pieces
+    cdef tc_pieces *handle
 
     def __cinit__(self, size_t largest, size_t most):
-        self.pieces = tc_pieces_new(largest, most)
-        if self.pieces is NULL:
+        self.handle = tc_pieces_new(largest, most)
+        if self.handle is NULL:
             raise MemoryError("no memory for a list of pieces")
 
     def __dealloc__(self):
-        tc_pieces_free(self.pieces)
+        tc_pieces_free(self.handle)
 
     @property
     def kept_nbytes(self):
         """Bytes that are kept, on loan to nobody."""
-        return tc_pieces_kept(self.pieces)
+        return tc_pieces_kept(self.handle)
 
     def clear(self):
         """Give what is kept back to the system."""
-        tc_pieces_clear(self.pieces)
+        tc_pieces_clear(self.handle)
 
 
 @cython.final
@@ -961,13 +962,13 @@ cdef class LentMemory:
     def __cinit__(self, MemoryPieces pieces not None, size_t nbytes):
         self.pieces, self.nbytes = pieces, nbytes
         with nogil:
-            self.memory = tc_pieces_take(self.pieces.pieces, nbytes, &self.size)
+            self.memory = tc_pieces_take(self.pieces.handle, nbytes, &self.size)
         if self.memory is NULL:
             raise MemoryError(f"the system has no {nbytes} bytes for an array")
 
     def __dealloc__(self):
         if self.memory is not NULL:
-            tc_pieces_give(self.pieces.pieces, self.memory, self.size)
+            tc_pieces_give(self.pieces.handle, self.memory, self.size)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
         PyBuffer_FillInfo(buffer, self, self.memory, self.nbytes, False, flags)

@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
 #include "tc_pieces.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MOST_PIECES 32
+enum { MOST_PIECES = 32, PATIENCE = 10000 /* turns left to others by who needs the list */ };
 
 typedef struct {
     uint8_t *memory;
@@ -44,6 +45,17 @@ void tc_pieces_free(tc_pieces *pieces)
 /* ---- the list ---- */
 
 static bool enter(tc_pieces *pieces) { return !atomic_flag_test_and_set_explicit(&pieces->busy, memory_order_acquire); }
+
+/* The same for who cannot do without; in vain in a child whose list was in use when it was forked. */
+static bool wait_and_enter(tc_pieces *pieces)
+{
+    for (int turn = 0; turn < PATIENCE; turn++) {
+        if (enter(pieces)) return true;
+        sched_yield();
+    }
+    return false;
+}
+
 static void leave(tc_pieces *pieces) { atomic_flag_clear_explicit(&pieces->busy, memory_order_release); }
 
 static piece take_out(tc_pieces *pieces, size_t i)
@@ -79,7 +91,7 @@ static size_t best_fit(const tc_pieces *pieces, size_t size)
 /* Advice that the system does not know is none. */
 static void advise(void *memory, size_t size, int advice)
 {
-    if (size) (void)!madvise(memory, size, advice);
+    if (size) (void)madvise(memory, size, advice);
 }
 
 /* Fresh memory that begins with a huge page, and is made of such as far as they go. */
@@ -112,8 +124,7 @@ void *tc_pieces_take(tc_pieces *pieces, size_t nbytes, size_t *size)
         leave(pieces);
     }
     if (found.memory) {
-        advise(found.memory + *size, found.size - *size, MADV_DONTNEED); /* no array holds more than it needs */
-        *size = found.size;
+        if (found.size > *size) munmap(found.memory + *size, found.size - *size); /* no array holds more than it needs */
         return found.memory;
     }
     fresh = map(*size);
@@ -152,7 +163,7 @@ size_t tc_pieces_kept(tc_pieces *pieces)
 
 void tc_pieces_clear(tc_pieces *pieces)
 {
-    if (!enter(pieces)) return;
+    if (!wait_and_enter(pieces)) return;
     while (pieces->n) {
         const piece last = take_out(pieces, pieces->n - 1);
         munmap(last.memory, last.size);

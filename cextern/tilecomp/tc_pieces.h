@@ -1,9 +1,10 @@
 /* Memory for large arrays that serves one after the other.
  *
- * The system supplies fresh memory page by page, as zeros, which takes a third of the time of reading a whole image.  So pieces
- * that are given back are kept, as long as they are not too many, and the system is told that their pages are free: it takes
- * them back when it runs short.  Any thread may take and give pieces at any time, and nobody waits: whoever finds another
- * thread, or a thread from before a fork, at the list of pieces does without. */
+ * The system supplies fresh memory page by page, as zeros, which takes up to half of the time of reading a whole image.  So
+ * pieces that are given back are kept, as long as they are not too many, and the system is told that their pages are free: it
+ * takes them back when it runs short.  Any thread may take and give pieces at any time, and nobody waits for long: whoever finds
+ * another thread at the list of pieces does without.  To a child that was forked while a thread was there, what was kept is
+ * lost. */
 #ifndef TC_PIECES_H
 #define TC_PIECES_H
 
@@ -17,7 +18,7 @@ typedef struct tc_pieces tc_pieces;
 tc_pieces *tc_pieces_new(size_t largest, size_t most);
 void tc_pieces_free(tc_pieces *pieces); /* no piece is on loan */
 
-/* A piece of at least nbytes > 0, and its size; it begins with a huge page, and what it holds is of no meaning.
+/* A piece of nbytes > 0, and its size, in whole pages; it begins with a huge page, and what it holds is of no meaning.
  * NULL: the system has none, even after all that were kept went back to it. */
 void *tc_pieces_take(tc_pieces *pieces, size_t nbytes, size_t *size);
 void tc_pieces_give(tc_pieces *pieces, void *piece, size_t size);

@@ -1,4 +1,4 @@
-"""Peak memory: ru_maxrss of a child process that does one job, less its value after the imports."""
+"""Peak memory of a child process that does one job, less its value after the imports."""
 
 import subprocess
 import sys
@@ -11,22 +11,30 @@ from rich.table import Table
 
 from .report import console
 
-__all__ = ["JOBS", "Job", "peak_bytes", "run"]
+__all__ = ["JOBS", "PEAK", "Job", "peak_bytes", "run"]
 
 MIB = 1 << 20
 SIZE = 16384
 
-CHILD = """
-import resource, sys
+PEAK = """
+def peak():
+    import resource, sys
+    if sys.platform != "linux":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    with open("/proc/self/status") as status:       # ru_maxrss of a child begins with what its parent takes
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+"""
+"""Lines that define ``peak()``: the most memory that the process has had, in bytes."""
+
+CHILD = PEAK + """
 import numpy as np
 from astropy.io import fits
 import astropy_tilecomp as tc
 from astropy_tilecomp.codecs import _kernels
-scale = 1 if sys.platform == "darwin" else 1024
 path = {path!r}
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 {statement}
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * scale)
+print(peak() - before)
 """
 
 

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
+from benchmarks.memory import PEAK
 
 da = needs.module("dask.array")
 
@@ -88,8 +89,8 @@ def test_an_error_while_computing_leaves_nothing(tmp_path):
 
 def test_an_image_of_20_gb_takes_little_memory(tmp_path):
     """Constant but for some tiles of noise, so that it compresses to little and computes fast."""
-    program = textwrap.dedent("""
-        import resource, sys, numpy as np, dask, dask.array as da, astropy_tilecomp as tc
+    program = PEAK + textwrap.dedent("""
+        import sys, numpy as np, dask, dask.array as da, astropy_tilecomp as tc
         from astropy_tilecomp.adapters import dask_arrays
         shape, tile = (102400, 102400), (1024, 1024)
         def block(block_info=None):
@@ -99,9 +100,9 @@ def test_an_image_of_20_gb_takes_little_memory(tmp_path):
             out[:64, :64] = rng.integers(0, 1000, (64, 64))
             return out
         array = da.map_blocks(block, chunks=((2048,) * 50, (4096,) * 25), dtype="i2", meta=np.empty((0, 0), "i2"))
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak()
         tc.write_dask(sys.argv[1], array, tile_shape=tile)
-        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+        print((peak() - before) / 2**20)
     """)
     path = tmp_path / "large.fits"
     done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, cwd=needs.REPOSITORY)

@@ -9,22 +9,13 @@ import numpy as np
 from astropy.io import fits
 from rich.table import Table
 
+from .peak import PEAK
 from .report import console
 
-__all__ = ["JOBS", "PEAK", "Job", "peak_bytes", "run"]
+__all__ = ["JOBS", "Job", "peak_bytes", "run"]
 
 MIB = 1 << 20
 SIZE = 16384
-
-PEAK = """
-def peak():
-    import resource, sys
-    if sys.platform != "linux":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    with open("/proc/self/status") as status:       # ru_maxrss of a child begins with what its parent takes
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-"""
-"""Lines that define ``peak()``: the most memory that the process has had, in bytes."""
 
 CHILD = PEAK + """
 import numpy as np

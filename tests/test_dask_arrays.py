@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-from benchmarks.memory import PEAK
+from benchmarks.peak import PEAK
 
 da = needs.module("dask.array")
 

@@ -8,7 +8,7 @@ import pytest
 from small_files import CompressedImage, rice_cards
 
 from astropy_tilecomp.codecs import Gzip2, HCompress1, Rice1
-from benchmarks.memory import PEAK
+from benchmarks.peak import PEAK
 
 SIZE = 16384
 ALLOWED = 64 << 20

@@ -169,10 +169,10 @@ def coalesce(jobs, offset, nbytes, *, gap: int = 0, max_range: int = MAX_RANGE) 
     if needed <= max_range and not (start[1:] != end[:-1]).any():   # end to end, as writers leave them
         ranges, first = np.array(((start[0], end[-1]),), np.int64), np.array((0, len(jobs)), np.int64)
         return TileRanges(ranges, first, jobs, start - start[0], needed)
-    if (offset[1:] < offset[:-1]).any():
-        order = np.argsort(offset, kind="stable")
-        jobs, start, nbytes = jobs[order], offset[order], nbytes[order]
-    reach = np.maximum.accumulate(start + nbytes)
+    if (start[1:] < start[:-1]).any():
+        order = np.argsort(start, kind="stable")
+        jobs, start, end = jobs[order], start[order], end[order]
+    reach = np.maximum.accumulate(end)
     hole = start[1:] - reach[:-1]
     parting = np.flatnonzero(hole > 0)
     needed = int(reach[-1] - start[0] - hole[parting].sum())

@@ -134,7 +134,7 @@ def test_threads_never_share_it():
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(8)))
-    assert LEAST_NBYTES <= kept() <= 8 * LEAST_NBYTES
+    assert LEAST_NBYTES <= kept() <= MOST_KEPT      # one that finds another at the list takes fresh memory: more than 8 may be kept
 
 
 @on_linux

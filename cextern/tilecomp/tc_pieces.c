@@ -42,7 +42,7 @@ void tc_pieces_free(tc_pieces *pieces)
     free(pieces);
 }
 
-/* ---- the list ---- */
+/* ---- the list: held for as long as it takes to change it, never over a call of the system ---- */
 
 static bool enter(tc_pieces *pieces) { return !atomic_flag_test_and_set_explicit(&pieces->busy, memory_order_acquire); }
 
@@ -72,6 +72,15 @@ static size_t total(const tc_pieces *pieces)
 
     for (size_t i = 0; i < pieces->n; i++) sum += pieces->kept[i].size;
     return sum;
+}
+
+/* Take out the oldest pieces, and say how many, until one more of `size` can be kept. */
+static size_t make_room(tc_pieces *pieces, size_t size, piece old[MOST_PIECES])
+{
+    size_t n_old = 0;
+
+    while (pieces->n == MOST_PIECES || total(pieces) > pieces->most - size) old[n_old++] = take_out(pieces, 0);
+    return n_old;
 }
 
 /* The shortest piece that does, but not one of more than twice the size; pieces->n if there is none. */
@@ -109,6 +118,11 @@ static uint8_t *map(size_t size)
     return all + before;
 }
 
+static void unmap(const piece *pieces, size_t n)
+{
+    for (size_t i = 0; i < n; i++) munmap(pieces[i].memory, pieces[i].size);
+}
+
 /* ---- pieces ---- */
 
 void *tc_pieces_take(tc_pieces *pieces, size_t nbytes, size_t *size)
@@ -135,19 +149,21 @@ void *tc_pieces_take(tc_pieces *pieces, size_t nbytes, size_t *size)
 
 void tc_pieces_give(tc_pieces *pieces, void *memory, size_t size)
 {
-    if (size > pieces->largest || size > pieces->most || !enter(pieces)) {
+    const bool to_keep = size <= pieces->largest && size <= pieces->most;
+    piece old[MOST_PIECES];
+    size_t n_old;
+
+#ifdef MADV_FREE
+    if (to_keep) advise(memory, size, MADV_FREE);
+#endif
+    if (!to_keep || !enter(pieces)) {
         munmap(memory, size);
         return;
     }
-#ifdef MADV_FREE
-    advise(memory, size, MADV_FREE);
-#endif
-    while (pieces->n == MOST_PIECES || total(pieces) > pieces->most - size) {
-        const piece oldest = take_out(pieces, 0);
-        munmap(oldest.memory, oldest.size);
-    }
+    n_old = make_room(pieces, size, old);
     pieces->kept[pieces->n++] = (piece){memory, size};
     leave(pieces);
+    unmap(old, n_old);
 }
 
 size_t tc_pieces_kept(tc_pieces *pieces)
@@ -163,10 +179,11 @@ size_t tc_pieces_kept(tc_pieces *pieces)
 
 void tc_pieces_clear(tc_pieces *pieces)
 {
+    piece old[MOST_PIECES];
+    size_t n_old;
+
     if (!wait_and_enter(pieces)) return;
-    while (pieces->n) {
-        const piece last = take_out(pieces, pieces->n - 1);
-        munmap(last.memory, last.size);
-    }
+    n_old = make_room(pieces, pieces->most, old);
     leave(pieces);
+    unmap(old, n_old);
 }

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+PATIENCE = 60
+"""Seconds to wait for what has to come."""
+
 
 @dataclass
 class Request:
@@ -82,6 +85,21 @@ class RangeServer:
         time.sleep(max(0.0, self.line_free - time.monotonic()))
 
 
+def all_together(n):
+    """A fault for those who ask one after the other: the first `n` requests are denied unless all come at once."""
+    here = threading.Barrier(n, timeout=PATIENCE)
+
+    def fault(number):
+        if number < n:
+            try:
+                here.wait()
+            except threading.BrokenBarrierError:
+                return "403"
+        return None
+
+    return fault
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -131,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if fault == "hang":
-            self.state.stopping.wait(60)
+            self.state.stopping.wait(PATIENCE)
         if start >= len(body):
             self.begin(416, 0, (0, 0, len(body)))
             return

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -253,17 +252,19 @@ def test_a_table_larger_than_memory_may_be(tmp_path):
         tc.read_image(path, max_nbytes=10**6)
 
 
-def test_a_million_missing_tiles(tmp_path):
+def test_a_million_missing_tiles(tmp_path, monkeypatch):
     """The first is named at once, without an error made for each of them."""
     n_tiles = 1_000_000
     image = CompressedImage((n_tiles, 1), (1, 1), 16, "RICE_1", rice_cards(2)).set_descriptors(np.zeros((n_tiles, 2)))
     image.table_bytes = lambda: bytes(8 * n_tiles)
     path = image.write(tmp_path / "missing.fits")
-    began = time.process_time()
+    errors = []
+    made = tc.CorruptTileError.__init__
+    monkeypatch.setattr(tc.CorruptTileError, "__init__", lambda self, *args, **kwargs: errors.append(self) or made(self, *args, **kwargs))
     for read in (lambda: tc.read_image(path), lambda: tc.read_section(path, np.s_[::2])):
         with pytest.raises(tc.CorruptTileError, match=r"tile \(0, 0\), row 0, RICE_1: no column holds data"):
             read()
-    assert time.process_time() - began < 15     # seconds; an error for each takes thirty for each reading
+    assert 2 <= len(errors) < 10
     part = tc.read_section(path, np.s_[:1000], on_error="fill", fill_value=7)
     assert_array_equal(part, 7)
 

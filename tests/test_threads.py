@@ -79,16 +79,16 @@ def test_thread_count(monkeypatch, threads, n_pixels, expected):
 
 
 def test_work_in_the_pool_gets_one_thread():
-    counts = []
-    here = threading.get_ident()
+    counts = {}
+    both_here = threading.Barrier(2, timeout=60)
 
     def work(_):
-        time.sleep(0.01)
-        if threading.get_ident() != here:
-            counts.append(pool.thread_count(None, 10**9))
+        both_here.wait()
+        counts[threading.get_ident()] = pool.thread_count(None, 10**9)
 
-    pool.run(work, range(20), 2)
-    assert counts and set(counts) == {1}
+    pool.run(work, range(2), 2)
+    del counts[threading.get_ident()]
+    assert list(counts.values()) == [1]
 
 
 def test_workers_of_dask_get_one_thread(monkeypatch):

@@ -4,7 +4,6 @@ import base64
 import json
 import math
 import pickle
-import time
 
 import needs
 import numpy as np
@@ -416,15 +415,17 @@ def test_codecs_in_json():  # S3
         TileBox(codec=codecs.Rice1(bytepix=2, tile_shape=(3, 3)), box=(2,))
 
 
-def test_an_image_of_a_million_tiles(tmp_path):  # S8, S31
+def test_an_image_of_a_million_tiles(tmp_path, monkeypatch):  # S8, S31
     needs.module("fastparquet")
+    pandas = needs.module("pandas")
+    opened = []
+    read_parquet = pandas.read_parquet
+    monkeypatch.setattr(pandas, "read_parquet", lambda *args, **kwargs: opened.append(args) or read_parquet(*args, **kwargs))
     image = np.random.default_rng(0).integers(0, 1000, (1_000_000, 16)).astype("i2")
     path = write(tmp_path / "million.fits", image, tile_shape=(1, 16))
     for n in (1, 8):
-        began = time.perf_counter()
+        opened.clear()
         references = tc.tile_references(path, tiles_per_chunk=n)
         references.to_parquet(tmp_path / f"refs{n}")
-        assert time.perf_counter() - began < 60
-        began = time.perf_counter()
         assert_array_equal(open_refs(tmp_path / f"refs{n}", references.name)[654_321], image[654_321])
-        assert time.perf_counter() - began < 1
+        assert 1 <= len(opened) <= 2                         # of the ten that a million take

@@ -9,7 +9,8 @@ import numpy as np
 from astropy.io import fits
 from rich.table import Table
 
-from .peak import PEAK
+from tests.peak import PEAK
+
 from .report import console
 
 __all__ = ["JOBS", "Job", "peak_bytes", "run"]
@@ -23,9 +24,9 @@ from astropy.io import fits
 import astropy_tilecomp as tc
 from astropy_tilecomp.codecs import _kernels
 path = {path!r}
-before = peak()
+before = peak_nbytes()
 {statement}
-print(peak() - before)
+print(peak_nbytes() - before)
 """
 
 

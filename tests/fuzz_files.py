@@ -12,7 +12,6 @@ Each mutant follows from its number and the seed alone; ``--only NUMBER`` reads 
 import argparse
 import faulthandler
 import random
-import resource
 import shutil
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from encoded_images import encode_image
+from peak import peak_nbytes
 from small_files import BLOCK, PRIMARY, CompressedImage, dither, gzip_1, header_bytes
 
 import astropy_tilecomp as tc
@@ -268,11 +268,6 @@ def expect_named(step, *arguments):
     taken = time.process_time() - began
     if taken > MAX_SECONDS:
         raise Unexpected(f"took {taken:.2f} s")
-
-
-def peak_nbytes():
-    """Resident memory of this process at its peak."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def read_mutant(number, seed, originals, path):

@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from peak import PEAK
 from small_files import CompressedImage, rice_cards
 
 from astropy_tilecomp.codecs import Gzip2, HCompress1, Rice1
-from benchmarks.peak import PEAK
 
 SIZE = 16384
 ALLOWED = 64 << 20
@@ -18,9 +18,9 @@ import numpy as np
 from astropy.io import fits
 import astropy_tilecomp as tc
 import astropy_tilecomp.adapters.astropy_open, astropy_tilecomp.files
-before = peak()
+before = peak_nbytes()
 data = {read}
-print(data.nbytes, peak() - before, data.dtype.str, int(data[5, 7]))
+print(data.nbytes, peak_nbytes() - before, data.dtype.str, int(data[5, 7]))
 """
 
 WAYS = {

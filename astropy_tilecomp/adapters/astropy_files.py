@@ -9,8 +9,9 @@ from astropy.io import fits
 from astropy.io.fits.file import _File
 
 from ..sources import BufferSource, ByteSource, SourceFile, as_source
+from ..tiling.cards import read_cards
 
-__all__ = ["data_unit", "forget_source", "open_table", "rewritten", "source_of", "whole_file"]
+__all__ = ["data_unit", "forget_source", "header_of", "open_table", "rewritten", "source_of", "whole_file"]
 
 _LOCK = threading.Lock()
 _INFLATABLE = ("gzip", "bzip2", "zip", "lzma")  # what astropy calls the kinds of whole-file compression as_source knows
@@ -90,6 +91,24 @@ def data_unit(bintable) -> ByteSource:
         If the file was closed.
     """
     return whole_file(bintable).part(bintable._data_offset, bintable._data_offset + bintable._data_size)
+
+
+def header_of(bintable):
+    """
+    Keyword to value of a table HDU; parsed by astropy only where somebody already made it do so.
+
+    Parameters
+    ----------
+    bintable : fits.BinTableHDU
+        From a file, a buffer or memory.
+
+    Returns
+    -------
+    HeaderCards or fits.Header
+        What its header says.
+    """
+    text = bintable.__dict__.get("_header_str")
+    return bintable.header if text is None else read_cards(text.encode("latin-1"))
 
 
 def open_table(source: ByteSource, header_offset: int):

@@ -20,12 +20,12 @@ from ..errors import HeaderError, TileCompError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES, TileReader, checked_on_error
 from ..sources import ByteSource
 from ..threads import thread_count
-from ..tiling.cards import CARD_SIZE, read_cards
+from ..tiling.cards import CARD_SIZE
 from ..tiling.params import CompressionParams
 from ..tiling.shapes import default_tile_shape
 from ..tiling.values import HeaderValues
 from .astropy_errors import with_cfitsio_words
-from .astropy_files import data_unit, open_table, rewritten, whole_file
+from .astropy_files import data_unit, header_of, open_table, rewritten, whole_file
 from .astropy_repr import html_of, line_of
 from .astropy_section import TileSection
 from .astropy_write import Original, encoded_table, give_rows, narrowed, with_header
@@ -210,9 +210,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     @property
     def _table_header(self):
-        """Keyword to value of the table; parsed by astropy only where somebody already made it do so."""
-        text = self._bintable.__dict__.get("_header_str")
-        return self._bintable.header if text is None else read_cards(text.encode("latin-1"))
+        """Keyword to value of the table."""
+        return header_of(self._bintable)
 
     @property
     def name(self):

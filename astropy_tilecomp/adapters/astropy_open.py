@@ -12,9 +12,8 @@ from astropy.io import fits
 from ..errors import HeaderError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource, SourceFile, as_source, is_packed
-from ..tiling.cards import read_cards
 from ..tiling.values import HeaderValues
-from .astropy_files import forget_source
+from .astropy_files import forget_source, header_of
 from .astropy_hdu import CompImageHDU, ReadOptions
 from .astropy_sizes import NextHeader, impossible_size, next_header
 from .astropy_unread import unread_image
@@ -125,7 +124,7 @@ class TileReading:
     def _wrap_last(self):
         """Replace the table just read by the image in it, if there is one."""
         table = list.__getitem__(self, -1)
-        header = _header_of(table) if isinstance(table, fits.BinTableHDU) else {}
+        header = header_of(table) if isinstance(table, fits.BinTableHDU) else {}
         if _is_true(header, "ZTABLE"):
             message = f"HDU {list.__len__(self) - 1} is a compressed table, which is not decompressed: its rows are those of the file"
             warnings.warn(message, TileCompWarning, stacklevel=2)
@@ -153,12 +152,6 @@ class TileReading:
                 forget_source(self._file)
             if closed and self._own_source is not None:
                 self._own_source.close()
-
-
-def _header_of(table):
-    """Keyword to value of a table, from its header bytes if astropy has not parsed them yet."""
-    text = table.__dict__.get("_header_str")
-    return table.header if text is None else read_cards(text.encode("latin-1"))
 
 
 def _is_true(header, keyword) -> bool:

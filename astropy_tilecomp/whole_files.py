@@ -27,11 +27,12 @@ from .tiling.params import CompressionParams
 from .tiling.shapes import whole_tile_shape
 from .write import params_for, resolve_seed
 
-__all__ = ["FileReport", "HDUReport", "pack", "packed_name", "unpack"]
+__all__ = ["FileReport", "HDUReport", "pack", "packed_name", "unpack", "unpacked_name"]
 
 SLAB_NBYTES = 4 << 20
 """Bytes of an image that are read or written at a time, about; memory for more would be given back and taken anew each time."""
 
+_WHOLE_FILE_ENDINGS = (".gz", ".bz2", ".xz", ".zip")
 _CFITSIO_NULL = {-32: np.float32(-9.11912e-36), -64: np.float64(-9.1191291391491e-36)}
 _ALGORITHM_OF = {"RICE": "RICE_1", "GZIP": "GZIP_1", "PLIO": "PLIO_1", "HCOMPRESS": "HCOMPRESS_1", "NOCOMPRESS": "NOCOMPRESS"}
 
@@ -139,7 +140,7 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
     path : str, path-like, URL or anything else that `as_source` takes
         The file.
     output : str or path-like, optional
-        The new file; by default `path` with ``.fz`` behind it.
+        The new file; by default `path` with ``.fz`` behind it, in place of ``.gz`` and the like.
     algorithm : str, optional
         RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or NOCOMPRESS; by default RICE_1, and GZIP_2 for what that cannot hold.
     tile_shape : tuple of int, "row" or "whole", optional
@@ -216,7 +217,7 @@ def packed_name(name: str) -> str:
     Returns
     -------
     str
-        The same with ``.fz`` behind it.
+        The same with ``.fz`` behind it, in place of the ending of a file that is compressed as a whole.
 
     Raises
     ------
@@ -225,7 +226,8 @@ def packed_name(name: str) -> str:
     """
     if name.endswith(".fz"):
         raise ValueError(f"{name} ends in .fz already; output= has to name the new file")
-    return name + ".fz"
+    base, ending = os.path.splitext(name)
+    return (base if ending in _WHOLE_FILE_ENDINGS else name) + ".fz"
 
 
 def _telling(progress: Callable[[int, int], None] | None, source: ByteSource, found: FoundHDU) -> Callable[[float], None]:
@@ -465,7 +467,7 @@ def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = 
     """
     options = {"threads": threads, "engine": engine, "on_error": on_error}
     with opened(path) as source:
-        output = _named_after(source, output, _without_fz)
+        output = _named_after(source, output, unpacked_name)
         reports: list[HDUReport] = []
         with replacing(output, overwrite=overwrite) as file:
             for primary, found in _with_null_primary(source):
@@ -475,7 +477,25 @@ def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = 
         return FileReport(source.name, os.fspath(output), tuple(reports))
 
 
-def _without_fz(name: str) -> str:
+def unpacked_name(name: str) -> str:
+    """
+    Name of the plain file beside a compressed one.
+
+    Parameters
+    ----------
+    name : str
+        The compressed file.
+
+    Returns
+    -------
+    str
+        The same without ``.fz``.
+
+    Raises
+    ------
+    ValueError
+        If it does not end so.
+    """
     if not name.endswith(".fz"):
         raise ValueError(f"{name} does not end in .fz; output= has to name the new file")
     return name.removesuffix(".fz")

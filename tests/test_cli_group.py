@@ -71,6 +71,14 @@ def test_python_dash_m_and_pipes(tmp_path):
     assert not COLOURS.search((packed.stderr + restored.stderr).decode())
 
 
+@pytest.mark.parametrize(("closed", "stream"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_stream(closed, stream):
+    done = subprocess.run(f"{sys.executable} -m astropy_tilecomp pack - {closed}", shell=True, capture_output=True, cwd=REPOSITORY)
+    assert done.returncode != 0
+    assert f"standard {stream} is closed" in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_reader_that_goes_away(tmp_path):
     fits.PrimaryHDU(star_image()).writeto(tmp_path / "a.fits")
     command = f"{sys.executable} -m astropy_tilecomp list {' '.join([str(tmp_path / 'a.fits')] * 3)} | head -c 1"

@@ -1,10 +1,15 @@
 """tilecomp pack: fpack's options and names, many files, folders, --force, --verify, pipes."""
 
+import gzip
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from astropy.io import fits
 from command_line import check_help, check_missing, check_no_fits, fail, leftovers, process, succeed
 from damaged_files import star_image
+from needs import REPOSITORY
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
@@ -104,6 +109,38 @@ def test_delete(files):
     assert (files / "b.fits").exists()
 
 
+@pytest.mark.parametrize("name", ["a.fits", "link.fits"])
+def test_delete_keeps_what_took_the_place_of_the_file(files, name):
+    (files / "link.fits").symlink_to(files / "a.fits")
+    succeed("pack", "-D", "--force", files / "a.fits", "-o", files / name)
+    assert_array_equal(tc.read_image(files / "a.fits"), star_image("i2", (60, 80)))
+
+
+def test_delete_only_what_was_written_to_the_end(files):
+    """Without Python's buffer, a pipe whose reader leaves takes some of the bytes, and no error tells of the others."""
+    fits.PrimaryHDU(star_image("i2", (600, 800))).writeto(files / "large.fits")
+    command = f"{sys.executable} -um astropy_tilecomp pack -D -S {files / 'large.fits'} | head -c 1"
+    done = subprocess.run(command, shell=True, capture_output=True, cwd=REPOSITORY)
+    assert b"Broken pipe" in done.stderr
+    assert (files / "large.fits").exists()
+
+
+def test_two_files_never_have_one_output(files):
+    (files / "out").mkdir()
+    (files / "other").mkdir()
+    fits.PrimaryHDU(star_image("i4")).writeto(files / "other" / "a.fits")
+    message = fail("pack", "-D", "--force", files / "a.fits", files / "other" / "a.fits", "-o", files / "out", code=2)
+    assert f"{files / 'a.fits'} and {files / 'other' / 'a.fits'} would both become {files / 'out' / 'a.fits.fz'}" in message
+    assert list((files / "out").iterdir()) == []
+
+
+def test_the_ending_of_a_file_that_is_compressed_as_a_whole_goes(files):
+    (files / "z.fits.gz").write_bytes(gzip.compress((files / "a.fits").read_bytes()))
+    succeed("pack", files / "z.fits.gz")
+    succeed("unpack", files / "z.fits.fz")
+    assert (files / "z.fits").read_bytes() == (files / "a.fits").read_bytes()
+
+
 def test_verify(files, monkeypatch):
     succeed("pack", "--verify", files / "a.fits", files / "f.fits")
     from astropy_tilecomp import whole_files
@@ -121,6 +158,7 @@ def test_standard_output(files):
     assert named.returncode == 0
     assert_array_equal(tc.read_image(files / "n.fz"), star_image("i2", (60, 80)))
     assert "hold one file" in fail("pack", "-S", files / "a.fits", files / "b.fits", code=2)
+    assert "exclude one another" in fail("pack", "-S", files / "a.fits", "-o", files / "n.fz", code=2)
 
 
 @pytest.mark.parametrize(

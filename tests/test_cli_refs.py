@@ -34,6 +34,9 @@ def test_json(files):
     fs = fsspec.filesystem("reference", fo=refs, asynchronous=True)
     assert_array_equal(zarr.open_array(zarr.storage.FsspecStore(fs, read_only=True), mode="r")[:], IMAGES[0])
     assert "--force replaces it" in fail("refs", files / "a.fits.fz")
+    message = fail("refs", "--force", "--format", "json", files / "a.fits.fz", "-o", files / "a.fits.fz")
+    assert "a.fits.fz is one of the files" in message
+    assert_array_equal(tc.read_image(files / "a.fits.fz"), IMAGES[0])
 
 
 def test_a_stack_in_json(files):

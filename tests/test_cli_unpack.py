@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from astropy.io import fits
-from command_line import check_help, check_missing, check_no_fits, fail, leftovers, process, succeed
+from command_line import check_help, check_missing, check_no_fits, fail, leftovers, process, run, succeed
 from damaged_files import star_image, write_broken
 
 import astropy_tilecomp as tc
@@ -39,6 +39,13 @@ def test_names(packed):
     assert "--force replaces it" in fail("unpack", packed / "a.fits.fz", "-o", packed / "x.fits")
     succeed("unpack", "-D", "--force", packed / "a.fits.fz", "-o", packed / "x.fits")
     assert not (packed / "a.fits.fz").exists()
+
+
+def test_a_file_of_another_name_does_not_keep_others_from_it(packed):
+    result = run("unpack", *sorted(packed.iterdir()))
+    assert result.exit_code == 1
+    assert result.stderr.count("does not end in .fz; --output has to name the new file") == 2
+    assert result.stdout.count("1 of 1 HDUs unpacked") == 2
 
 
 def test_standard_output(packed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 
 import click
 import numpy as np
@@ -43,10 +44,10 @@ def command(ctx, files, index, section, at, sky, size, mode, fill, compress, png
     a.fits.fz gives a.cutout.fits, whose WCS is that of the cutout. A name that ends in .fz is compressed, one that ends
     in .png is a picture.
     """
-    files = expand(files)
-    check_output(files, output)
+    files, ending = expand(files), ".png" if png else ".fits.fz" if compress else ".fits"
+    rename = partial(_name, ending=ending)
+    check_output(files, output, rename)
     position, size = _place(index, section, at, sky, size)
-    ending = ".png" if png else ".fits.fz" if compress else ".fits"
     with bars(quiet) as shown, shown.bar("cutouts") as tell:
         found = tc.cutouts(
             [input_of(name) for name in files], position, size, hdu=options.hdu_of(hdu), mode=mode,
@@ -56,7 +57,7 @@ def command(ctx, files, index, section, at, sky, size, mode, fill, compress, png
         try:
             if cutout.error is not None:
                 raise cutout.error
-            target = output_for(name, output, lambda path: _name(path, ending))
+            target = output_for(name, output, rename)
             with writing(target) as path:
                 _write(cutout, path, ending if target == "-" else _ending(target, ending), force)
         except (tc.TileCompError, OSError, ValueError, IndexError, KeyError) as error:

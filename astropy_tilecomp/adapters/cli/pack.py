@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +12,7 @@ import astropy_tilecomp as tc
 from ...whole_files import packed_name
 from . import options
 from .many import expand, for_each
-from .outputs import STANDARD, check_output, input_of, output_for, writing
+from .outputs import STANDARD, check_output, delete_input, input_of, output_for, writing
 
 ALGORITHMS = ("RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1", "NOCOMPRESS")
 
@@ -58,8 +57,10 @@ def command(files, output, force, engine, jobs, quiet, stdout, delete, **setting
 
     a.fits becomes a.fits.fz. "-" reads standard input and writes standard output.
     """
+    if stdout and output is not None:
+        raise click.UsageError("--stdout and --output exclude one another")
     files, output = expand(files), STANDARD if stdout else output
-    check_output(files, output)
+    check_output(files, output, packed_name)
     work = partial(_pack, output=output, force=force, delete=delete, settings=_settings(**settings) | {"engine": engine})
     for report in for_each(files, work, jobs=jobs, quiet=quiet):
         if not quiet:
@@ -97,8 +98,8 @@ def _pack(name: str, threads: int, tell, *, output, force, delete, settings):
     target = output_for(name, output, packed_name)
     with writing(target) as path:
         report = tc.pack(input_of(name), path, overwrite=force, threads=threads, progress=tell, **settings)
-    if delete and name != STANDARD:
-        os.unlink(name)
+    if delete:
+        delete_input(name, target)
     return replace(report, path=name, output=target)
 
 

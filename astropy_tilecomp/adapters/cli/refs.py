@@ -52,11 +52,10 @@ def command(files, form, stored, stack_dimension, hdu, output, force, storage_op
         output = os.path.basename(files[0]) if is_url(files[0]) else files[0]
         output += f".{form or 'json'}"
     form = form or _format_of(output)
-    if form != "json" and os.path.exists(output):
-        if not force:
-            raise FileExistsError(f"{output} exists already; --force replaces it")
-        if os.path.realpath(output) in map(os.path.realpath, files):
-            raise Failure(f"{output} is one of the files")
+    if os.path.realpath(output) in map(os.path.realpath, files):
+        raise Failure(f"{output} is one of the files")
+    if form != "json" and os.path.exists(output) and not force:
+        raise FileExistsError(f"{output} exists already; --force replaces it")
     how = {"hdu": options.hdu_of(hdu), "scaled": not stored, "storage_options": options.storage_options(storage_option)}
     if form == "json":
         visible = not quiet and sys.stderr.isatty()

@@ -30,7 +30,7 @@ def command(files, fill_value, as_json, output, force, jobs, quiet):
     a.fits.fz becomes a.salvaged.fits.fz.
     """
     files = expand(files)
-    check_output(files, output)
+    check_output(files, output, salvaged_name)
     work = partial(_salvage, output=output, force=force, fill_value=fill_value)
     done = for_each(files, work, jobs=jobs, quiet=quiet)
     if as_json:

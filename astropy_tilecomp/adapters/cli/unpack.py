@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -10,10 +9,10 @@ import click
 
 import astropy_tilecomp as tc
 
+from ...whole_files import unpacked_name
 from . import options
 from .many import expand, for_each
-from .messages import Failure
-from .outputs import STANDARD, check_output, input_of, output_for, writing
+from .outputs import STANDARD, check_output, delete_input, input_of, output_for, writing
 
 
 @click.command()
@@ -31,8 +30,10 @@ def command(files, fill, stdout, delete, output, force, engine, jobs, quiet):
 
     a.fits.fz becomes a.fits. "-" reads standard input and writes standard output.
     """
+    if stdout and output is not None:
+        raise click.UsageError("--stdout and --output exclude one another")
     files, output = expand(files), STANDARD if stdout else output
-    check_output(files, output)
+    check_output(files, output, unpacked_name)
     how = {"engine": engine, "on_error": "fill" if fill else "raise"}
     work = partial(_unpack, output=output, force=force, delete=delete, how=how)
     for report in for_each(files, work, jobs=jobs, quiet=quiet):
@@ -43,15 +44,9 @@ def command(files, fill, stdout, delete, output, force, engine, jobs, quiet):
 
 def _unpack(name: str, threads: int, tell, *, output, force, delete, how):
     """Unpack one file."""
-    target = output_for(name, output, _without_fz)
+    target = output_for(name, output, unpacked_name)
     with writing(target) as path:
         report = tc.unpack(input_of(name), path, overwrite=force, threads=threads, progress=tell, **how)
-    if delete and name != STANDARD:
-        os.unlink(name)
+    if delete:
+        delete_input(name, target)
     return replace(report, path=name, output=target)
-
-
-def _without_fz(name: str) -> str:
-    if not name.endswith(".fz"):
-        raise Failure(f"{name} does not end in .fz: --output has to name the new file")
-    return name.removesuffix(".fz")

@@ -423,6 +423,7 @@ def _window(nbytes: int) -> memoryview:
         return memoryview(np.empty(nbytes, np.uint8))
     window = getattr(_reusable, "window", None)
     if window is None or len(window) < nbytes:
+        window = _reusable.window = None                        # the old one goes before the new one comes
         window = _reusable.window = memoryview(np.empty(max(nbytes, RUN_NBYTES // 4), np.uint8))
     return window[:nbytes]
 

@@ -1,5 +1,8 @@
 """Plans and bytes to pixels: the fused path against the steps one by one, runs, errors, fill."""
 
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from encoded_images import RecordingSource, encode_image, encoded_images
@@ -9,7 +12,7 @@ from numpy.testing import assert_array_equal
 from strategies import array_indices, basic_indices, tile_grids
 
 from astropy_tilecomp.codecs import codec_for, finalize
-from astropy_tilecomp.decode import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, _Reading, decode, decode_tiles
+from astropy_tilecomp.decode import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, _Reading, _window, decode, decode_tiles
 from astropy_tilecomp.errors import CorruptTileError, TruncatedTileError, UnsupportedError
 from astropy_tilecomp.tiling.grid import TileGrid
 from astropy_tilecomp.tiling.plan import coalesce, plan
@@ -232,3 +235,16 @@ def test_runs_are_even(n_jobs, tile_nbytes, threads, side_by_side):
     assert max(lengths) - min(lengths) <= unit
     assert max(lengths) <= max(unit, RUN_NBYTES // tile_nbytes + unit)
     assert len(runs) % threads == 0 or len(runs) < RUNS_PER_THREAD * threads or max(lengths) == 1
+
+
+def test_a_thread_has_one_window_at_a_time():
+    def grow():
+        tracemalloc.start()
+        for nbytes in range(RUN_NBYTES, 2 * RUN_NBYTES, RUN_NBYTES // 8):
+            assert len(_window(nbytes)) == nbytes
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    with ThreadPoolExecutor(1) as thread:
+        assert RUN_NBYTES < thread.submit(grow).result() < 2 * RUN_NBYTES

@@ -16,7 +16,7 @@ from .errors import HeaderError, TileCompError, UnsupportedError
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 
-__all__ = ["EncodedTiles", "NotEncodableError", "encode", "encode_box"]
+__all__ = ["EncodedTiles", "NotEncodableError", "encode", "encode_box", "unmasked"]
 
 RUN_PIXELS = 1 << 18
 """Pixels that a thread encodes at a time; a tile may have more."""
@@ -121,14 +121,14 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
     HeaderError
         If `params` ask for what cannot be written.
     TypeError, ValueError
-        If type or shape of the image are not those of `params`, or a setting is out of range.
+        If type or shape of the image are not those of `params`, a pixel is masked, or a setting is out of range.
 
     Notes
     -----
     Tiles of floats that cannot be quantized (no noise, too large a range, infinite pixels) are kept as they are, gzipped.
     A tile with undefined pixels is never made lossy by HCOMPRESS_1: they would not survive.
     """
-    image = np.asanyarray(image)
+    image = unmasked(image)
     grid = TileGrid(params.image_shape, params.tile_shape)
     first_row = _first_row(image, grid, start)
     _require_type(image, params)
@@ -164,7 +164,7 @@ def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *,
     NotEncodableError, HeaderError, TypeError, ValueError
         As `encode`.
     """
-    values = np.asanyarray(values)
+    values = unmasked(values)
     grid = TileGrid(params.image_shape, params.tile_shape)
     n_tiles = _tiles_of_box(values, grid, tile)
     _require_type(values, params)
@@ -173,6 +173,34 @@ def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *,
         box = tuple(slice(at * size, (at + 1) * size) for at, size in zip(lead, grid.tile_shape))
         first_row = grid.row((*(at + first for at, first in zip(lead, tile)), tile[-1]))
         yield from _encode_rows(values[box], grid, first_row, settings, threads)
+
+
+def unmasked(values) -> np.ndarray:
+    """
+    Take pixels as a plain array; masked ones are refused, as a FITS image has no mask.
+
+    Parameters
+    ----------
+    values : array_like
+        Pixels, in a masked array too as long as no pixel is masked.
+
+    Returns
+    -------
+    ndarray
+        The same pixels.
+
+    Raises
+    ------
+    ValueError
+        If a pixel is masked.
+    """
+    values = np.asanyarray(values)
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{np.count_nonzero(values.mask)} of {values.size} pixels are masked, and an image has no mask:"
+            " fill them, with NaN or the value of BLANK, as filled() does"
+        )
+    return np.asarray(values)
 
 
 def _tiles_of_box(values: np.ndarray, grid: TileGrid, tile: tuple[int, ...]) -> tuple[int, ...]:
@@ -216,12 +244,19 @@ def _require_type(image: np.ndarray, params: CompressionParams) -> None:
         raise TypeError(f"the array has type {image.dtype.str}, expected {' or '.join(sorted(map(str, wanted)))}")
 
 
+def _is_finite(level) -> bool:
+    try:
+        return bool(np.isfinite(np.float32(level)))
+    except (TypeError, ValueError):
+        return False
+
+
 def _settings(params: CompressionParams, quantize_level: float, gzip_level: int | None, engine: str | None) -> dict:
     """The fields of ``tc_encode_image`` that do not depend on the array."""
     level = _kernels.GZIP_DEFAULT_LEVEL if gzip_level is None else gzip_level
     if not 0 <= level <= 12:
         raise ValueError(f"gzip_level is {gzip_level!r}, expected 0 to 12")
-    if params.quantized and not np.isfinite(np.float32(quantize_level)):
+    if params.quantized and not _is_finite(quantize_level):
         raise ValueError(f"quantize_level is {quantize_level!r}, expected a finite number")
     lossy = params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale != 0
     if lossy and params.quantized and params.dither_method == 2:

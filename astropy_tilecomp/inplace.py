@@ -17,7 +17,7 @@ import numpy as np
 
 from .atomic import copy_range, replacing
 from .codecs.finalize import to_stored
-from .encode import encode_box
+from .encode import encode_box, unmasked
 from .errors import UnsupportedError
 from .files import FoundHDU, find_image
 from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS
@@ -101,7 +101,7 @@ def replace_pixels(path, index, values, *, hdu=None, quantize_level: float | Non
     NotEncodableError
         If the algorithm cannot hold the pixels.
     ValueError
-        If values do not fit the type of the image, or do not broadcast.
+        If values do not fit the type of the image, are masked, or do not broadcast.
 
     Notes
     -----
@@ -171,7 +171,7 @@ class _Image:
     def encoded(self, index, values, quantize_level: float | None) -> _NewTiles:
         """The tiles that an assignment changes, with the new pixels in them."""
         selection = select(self._reader.grid, index)
-        values = np.asarray(values)
+        values = unmasked(values)
         values = np.broadcast_to(to_stored(values, self.params).reshape(values.shape), selection.shape)
         if not values.size:
             return _no_tiles()

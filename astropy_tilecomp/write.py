@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -10,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from .atomic import copy_range, replacing
-from .encode import EncodedTiles, encode, encode_box
+from .encode import EncodedTiles, encode, encode_box, unmasked
 from .errors import HeaderError
 from .files import walk
 from .keywords import DITHER_METHODS, N_DITHER_SEEDS
@@ -28,6 +29,9 @@ DEFAULT_QUANTIZE_LEVEL = 16.0
 _BITPIX_OF = {"u1": 8, "i1": 8, "i2": 16, "u2": 16, "i4": 32, "u4": 32, "i8": 64, "u8": 64, "f4": -32, "f8": -64}
 _BZERO_OF = {"i1": -128, "u2": 1 << 15, "u4": 1 << 31, "u8": 1 << 63}
 _NUMBER_OF_METHOD = {-1: "NO_DITHER", 0: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_2"}
+_KEYWORD = re.compile(r"[A-Z0-9_-]{1,8}")
+_WITHOUT_VALUE = ("COMMENT", "HISTORY", "CONTINUE", "HIERARCH", "END")
+_TAKES_ALL = "an astropy Header takes comments and long keywords too"
 _STRUCTURE = frozenset(
     ("SIMPLE", "XTENSION", "BITPIX", "NAXIS", "EXTEND", "PCOUNT", "GCOUNT", "BSCALE", "BZERO", "CHECKSUM", "DATASUM", "END")
 )
@@ -82,7 +86,7 @@ def params_for(shape: Sequence[int], dtype, *, algorithm: str | None = None, til
     dtype = np.dtype(dtype)
     code = dtype.str[1:]
     if code not in _BITPIX_OF:
-        raise TypeError(f"FITS has no image of type {dtype}")
+        raise TypeError(f"FITS has no image of type {dtype}, but of integers of 8 to 64 bits, float32 and float64")
     if not len(shape):
         raise HeaderError("the image has no axis: its shape is (), expected one axis or more")
     zbitpix = _BITPIX_OF[code]
@@ -169,7 +173,9 @@ def image_cards(header, params: CompressionParams, name: str | None = None) -> l
     """
     kept = [card for card in _cards_of(header) if not _is_structure(keyword_of(card))]
     if name is not None:
-        kept = [format_card("EXTNAME", name), *(card for card in kept if keyword_of(card) != "EXTNAME")]
+        if not isinstance(name, str):
+            raise TypeError(f"name is {name!r}, expected a string")
+        kept = [_card_of("EXTNAME", name), *(card for card in kept if keyword_of(card) != "EXTNAME")]
     if params.zbitpix < 0:
         kept = [card for card in kept if keyword_of(card) != "BLANK"]
     shape = [format_card(f"NAXIS{axis}", length) for axis, length in enumerate(reversed(params.image_shape), 1)]
@@ -191,8 +197,24 @@ def _cards_of(header) -> list[str]:
         text = header.tostring(sep="", endcard=False, padding=False)
         return [text[at:at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
     if isinstance(header, Mapping):
-        return [format_card(keyword, value) for keyword, value in header.items()]
-    return [str(card).ljust(CARD_SIZE) for card in header]
+        return [_card_of(keyword, value) for keyword, value in header.items()]
+    if isinstance(header, Iterable) and not isinstance(header, str):
+        cards = list(header)
+        if all(isinstance(card, str) or hasattr(card, "image") for card in cards):
+            return [str(card).ljust(CARD_SIZE) for card in cards]
+    raise TypeError(f"header is {header!r}, expected an astropy Header, a mapping or a sequence of card images")
+
+
+def _card_of(keyword: str, value) -> str:
+    """The card of one keyword of a mapping."""
+    name = str(keyword).upper()
+    if not _KEYWORD.fullmatch(name) or name in _WITHOUT_VALUE:
+        raise HeaderError(f"header: {keyword!r} is no keyword of a value, which has 1 to 8 of A-Z, 0-9, - and _; {_TAKES_ALL}")
+    if not isinstance(value, (str, bool, int, float, np.bool_, np.integer, np.floating)):
+        raise TypeError(f"header: {keyword} is {value!r}, expected a string, a bool, an integer or a float; {_TAKES_ALL}")
+    if isinstance(value, str) and not (value.isascii() and value.isprintable()):
+        raise HeaderError(f"header: {keyword} is {value!r}, expected printable ASCII characters")
+    return format_card(name, value)
 
 
 def _is_structure(keyword: str) -> bool:
@@ -212,7 +234,7 @@ class TileWriter:
     dtype : dtype_like
         Type of the pixels.
     header : astropy Header, mapping or sequence of card images, optional
-        Header of the image.
+        Header of the image; a mapping is one of keywords to values.
     name : str, optional
         EXTNAME.
     append : bool
@@ -334,7 +356,7 @@ class TileWriter:
         self._add(encode_box(values, self.params, tuple(tile), **self._encoding))
 
     def _converted(self, values) -> np.ndarray:
-        values = np.asarray(values)
+        values = unmasked(values)
         if values.dtype.newbyteorder("=") == self.dtype:
             return values
         if not np.can_cast(values.dtype, self.dtype, "same_kind"):
@@ -435,7 +457,7 @@ def write_image(path, image, header=None, **options) -> None:
     image : array_like
         The pixels.
     header : astropy Header, mapping or sequence of card images, optional
-        Header of the image.
+        Header of the image; a mapping is one of keywords to values.
     **options
         How to compress, as in `pack`, and what to do with the file, as in `TileWriter`:
 

@@ -265,6 +265,23 @@ def test_other_pixels_of_another_type_or_shape():
         assert read_by_us(written).dtype == image.dtype
 
 
+@pytest.mark.parametrize("from_file", [False, True])
+def test_masked_pixels_are_refused(from_file):
+    """Also where the pixels under the mask are those in the file."""
+    image = SKY.astype("i2")
+    with tc.open(original(image=image)) as hdus:
+        hdu = hdus[1] if from_file else tc.CompImageHDU(name="NEW")
+        hdu.data = np.ma.masked_where(np.arange(image.size).reshape(image.shape) < 7, image)
+        with pytest.raises(ValueError, match=r"7 of .* pixels are masked"):
+            saved(hdu)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "complex64", "float16"])
+def test_types_that_no_image_has(dtype):
+    with pytest.raises(TypeError, match=f"FITS has no image of type {dtype}"):
+        tc.CompImageHDU(np.ones((3, 3), dtype))
+
+
 @pytest.mark.parametrize("loaded", [False, True])
 def test_other_settings_encode_again(loaded):
     content = original(image=SKY.astype("i2"))

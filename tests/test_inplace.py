@@ -130,7 +130,7 @@ def test_repack_closes_the_gaps(tmp_path):
 
 @pytest.mark.parametrize(("index", "values", "error"), [
     (np.s_[0, 0], 70000, ValueError), (np.s_[0:3, 0:3], np.zeros((2, 2)), ValueError), (np.s_[100, 0], 1, IndexError),
-    (np.s_[0, 0], np.nan, ValueError),
+    (np.s_[0, 0], np.nan, ValueError), (np.s_[0, :2], np.ma.masked_equal([1, 2], 2), ValueError),
 ], ids=str)
 def test_what_does_not_fit_changes_nothing(index, values, error, tmp_path):
     path = write(tmp_path / "a.fits", sample())

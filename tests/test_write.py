@@ -258,19 +258,61 @@ def test_killed_at_any_moment_the_old_file_or_the_new_one(tmp_path):
         assert (image == image[0, 0]).all()
 
 
+IMAGE = np.arange(9).reshape(3, 3)
+
+
 @pytest.mark.parametrize(
     ("image", "options", "error", "message"),
     [
         (np.int16(3), {}, tc.HeaderError, "the image has no axis"),
         (np.full((3, 3), -5, "i2"), {"algorithm": "PLIO_1"}, tc.NotEncodableError, r"row 0, PLIO_1: a pixel is outside of 0 to 16777215"),
-        (np.ones((3, 3), bool), {}, TypeError, "FITS has no image of type bool"),
+        (np.ones((3, 3), bool), {}, TypeError, "FITS has no image of type bool, but of integers"),
+        (np.ma.masked_less(np.arange(9.0).reshape(3, 3), 2), {}, ValueError, "2 of 9 pixels are masked, and an image has no mask"),
+        (IMAGE, {"tile_shape": 5}, TypeError, "tile_shape is 5, expected 2 integers"),
+        (IMAGE, {"tile_shape": (2.5, 3)}, TypeError, r"tile_shape is \(2.5, 3\), expected 2 integers"),
+        (IMAGE / 7, {"quantize_level": "high"}, ValueError, "quantize_level is 'high', expected a finite number"),
+        (IMAGE, {"name": 5}, TypeError, "name is 5, expected a string"),
     ],
-    ids=["no axis", "PLIO_1", "bool"],
+    ids=["no axis", "PLIO_1", "bool", "masked", "no sequence", "no integers", "no number", "no name"],
 )
 def test_what_cannot_be_written(tmp_path, image, options, error, message):
     with pytest.raises(error, match=message):
         tc.write_image(tmp_path / "a.fits", image, **options)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("header", "error", "message"),
+    [
+        ({"OBJECT": "Mén"}, tc.HeaderError, "OBJECT is 'Mén', expected printable ASCII"),
+        ({"OBJECT": "M\n31"}, tc.HeaderError, "expected printable ASCII"),
+        ({"TWO WORDS": 1}, tc.HeaderError, "'TWO WORDS' is no keyword of a value"),
+        ({"COMMENT": "a"}, tc.HeaderError, "'COMMENT' is no keyword of a value.*an astropy Header takes comments"),
+        ({"MUCHTOOLONG": 1}, tc.HeaderError, "'MUCHTOOLONG' is no keyword of a value"),
+        ({"EXPTIME": (3, "seconds")}, TypeError, r"EXPTIME is \(3, 'seconds'\), expected a string"),
+        ("OBJECT", TypeError, "header is 'OBJECT', expected an astropy Header"),
+        ([("OBJECT", "M31")], TypeError, "expected an astropy Header"),
+        (5, TypeError, "header is 5, expected an astropy Header"),
+    ],
+    ids=str,
+)
+def test_headers_that_would_make_no_fits_file(tmp_path, header, error, message):
+    with pytest.raises(error, match=message):
+        tc.write_image(tmp_path / "a.fits", IMAGE, header)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_headers_of_every_kind(tmp_path):
+    wanted = fits.Header({"OBJECT": "M31", "GAIN": 1.5})
+    for header in (wanted, {"object": "M31", "GAIN": np.float32(1.5)}, wanted.cards, [str(card) for card in wanted.cards]):
+        tc.write_image(tmp_path / "a.fits", IMAGE, header, overwrite=True)
+        found = fits.getheader(tmp_path / "a.fits", 1)
+        assert (found["OBJECT"], found["GAIN"]) == ("M31", 1.5)
+
+
+def test_a_masked_array_without_masked_pixels(tmp_path):
+    tc.write_image(tmp_path / "a.fits", np.ma.masked_less(IMAGE, 0))
+    assert_array_equal(tc.read_image(tmp_path / "a.fits"), IMAGE)
 
 
 def test_a_folder_that_is_missing(tmp_path):

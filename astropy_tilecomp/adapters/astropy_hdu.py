@@ -332,7 +332,10 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     def data(self, data):
         if self._opening is not None:
             self._convert()
-        fits.CompImageHDU.data.fset(self, data)
+        try:
+            fits.CompImageHDU.data.fset(self, data)
+        except KeyError as error:  # astropy looks for its BITPIX
+            raise TypeError(f"FITS has no image of type {error.args[0]}") from None
 
     def _take_scale_out(self):
         """Make the header that of the scaled data, as astropy does; it does not count as changed by that."""

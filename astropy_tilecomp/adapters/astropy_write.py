@@ -13,7 +13,7 @@ from astropy.io.fits.fitsrec import FITS_rec
 from astropy.io.fits.verify import VerifyWarning
 
 from ..codecs.quantize import CFITSIO_ZBLANK, STANDARD_ZBLANK
-from ..encode import EncodedTiles, encode
+from ..encode import EncodedTiles, encode, unmasked
 from ..errors import CorruptTileError, TileCompWarning
 from ..read import TileReader
 from ..spool import TileSpool
@@ -80,7 +80,7 @@ class Original:
         """
         changed = np.zeros(self.grid.n_tiles, bool)
         for first, slab in slabs(self.grid):
-            differs = self._compared(np.asarray(data[slab]), slab)
+            differs = self._compared(unmasked(data[slab]), slab)
             changed[first : first + differs.size] = differs.ravel()
         return changed
 
@@ -204,7 +204,7 @@ def _all_tiles(data, params, original, changed, settings) -> Iterator[EncodedTil
         return
     for first, slab in slabs(TileGrid(params.image_shape, params.tile_shape)):
         if changed is None:
-            yield from encode(np.asarray(data[slab]), params, start=slab.start, **settings)
+            yield from encode(data[slab], params, start=slab.start, **settings)
         else:
             yield from _mixed(original, changed, first, slab, data, params, settings)
 
@@ -216,7 +216,7 @@ def _mixed(original, changed, first, slab, data, params, settings) -> Iterator[E
     rows = np.arange(first, first + n_rows)
     yield from original.tiles(rows[~changed[rows]])
     if changed[rows].any():
-        for tiles in encode(np.asarray(data[slab]), params, start=slab.start, **settings):
+        for tiles in encode(data[slab], params, start=slab.start, **settings):
             yield from _picked(tiles, changed[tiles.row : tiles.row + len(tiles)])
 
 

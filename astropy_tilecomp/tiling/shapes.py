@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 
 from ..errors import HeaderError
 
@@ -108,6 +109,8 @@ def fit_tile_shape(image_shape: Sequence[int], tile_shape: Sequence[int] | None,
     ------
     HeaderError
         If there is no such tile shape.
+    TypeError
+        If it is no sequence of integers.
     """
     if style not in STYLES:
         raise ValueError(f"style is {style!r}, expected one of {', '.join(STYLES)}")
@@ -123,6 +126,10 @@ def fit_tile_shape(image_shape: Sequence[int], tile_shape: Sequence[int] | None,
 
 def _resolve(image_shape: Sequence[int], tile_shape: Sequence[int]) -> list[int]:
     """Replace -1 and 0, and clip to the image."""
+    try:
+        tile_shape = [index(tile) for tile in tile_shape]
+    except TypeError:
+        raise TypeError(f"tile_shape is {tile_shape!r}, expected {len(image_shape)} integers") from None
     if len(tile_shape) != len(image_shape):
         raise HeaderError(f"a tile shape of {len(tile_shape)} axes does not fit an image of {len(image_shape)}")
     shape = []

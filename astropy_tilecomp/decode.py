@@ -242,7 +242,7 @@ class _Batch:
                 scalars[name] = np.full(len(table), getattr(params, name)) if found is None else found
         if table.zblank is not None:
             scalars["zblank"] = table.zblank
-        elif params.zblank is not None and abs(params.zblank) < 2**63:
+        elif _is_int64(params.zblank):
             scalars["zblank"] = np.full(len(table), params.zblank, np.int64)
         return _kernels.TileBatch(
             image, *self._place, table.row, table.nbytes if nbytes is None else nbytes,
@@ -440,7 +440,7 @@ def _image_settings(params, dtype: np.dtype, engine: str | None, scaled: bool, f
         scaling = "offset"
     else:
         scaling = "linear" if native.kind == "f" else "none"
-    has_blank = params.blank is not None and params.zbitpix > 0 and abs(params.blank) < 2**63
+    has_blank = params.zbitpix > 0 and _is_int64(params.blank)
     return {
         "algorithm": _kernels.ALGORITHM_CODES[params.zcmptype],
         "engine": _kernels.ENGINE_CODES[engines.choose(engine)],
@@ -452,6 +452,11 @@ def _image_settings(params, dtype: np.dtype, engine: str | None, scaled: bool, f
         "has_blank": has_blank, "blank": params.blank if has_blank else 0, "is_mask": False, "fill_bad": False,
         "fill": fill_item(params, dtype, fill_value).view(np.uint8),
     }
+
+
+def _is_int64(number: int | None) -> bool:
+    """Whether a pixel can have this value."""
+    return number is not None and -(2**63) <= number < 2**63
 
 
 def _mask_settings(params, dtype: np.dtype) -> dict:

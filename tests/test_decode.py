@@ -171,6 +171,16 @@ def test_fill_value_of_integers_without_blank():
     assert_array_equal(got[[0, 1, 3]], pixels[[0, 1, 3]] + np.uint16(32768))
 
 
+@pytest.mark.parametrize("cards", [[("BLANK", -(2**63))], [("BLANK", 5), ("ZBLANK", -(2**63))]], ids=["BLANK", "ZBLANK"])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_least_integer_may_be_blank(cards, scaled):
+    pixels = np.array([[-(2**63), 2**63 - 1], [0, 6]])
+    image = encode_image(pixels, (1, 2), "GZIP_2", cards=cards)
+    got, _ = decoded(image, scaled=scaled)
+    assert_array_equal(got, step_by_step(image, ..., scaled))
+    assert not scaled or np.isnan(got[0, 0])
+
+
 def test_rows_without_data_are_bad_tiles():
     pixels = np.arange(40, dtype="i2").reshape(4, 10)
     image = cut(encode_image(pixels, (1, 10), "RICE_1"), 1, 0)

@@ -151,6 +151,7 @@ def test_scaled_integers_with_blank_are_floats_with_nan(tmp_path):
         assert_array_equal(hdus[1].section[:10], expected[:10])
         assert_array_equal(hdus[1].data, expected)
         assert "BSCALE" not in hdus[1].header
+        assert str(hdus[1].header.cards["BITPIX"]).split()[2] == "-32"
 
 
 def test_an_empty_hdu_has_no_data(tmp_path):

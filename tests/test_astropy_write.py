@@ -556,8 +556,19 @@ def test_append_mode(tmp_path):
     with tc.open(path, mode="append") as hdus:
         hdus.append(tc.CompImageHDU(SKY.astype("i2"), name="MORE"))
     with tc.open(path) as hdus:
+        assert len(hdus) == 3
         assert_array_equal(hdus["MORE"].data, SKY.astype("i2"))
         assert_array_equal(hdus[1].data, read_by_us(original()))
+
+
+def test_checksums_that_were_asked_for_are_written_with_a_changed_header(tmp_path):
+    path = tmp_path / "a.fits"
+    path.write_bytes(original())
+    with tc.open(path, mode="update", checksum=True) as hdus:
+        hdus[1].header["OBJECT"] = "M 31"
+    with warnings.catch_warnings(), fits.open(path, disable_image_compression=True, checksum=True) as hdus:
+        warnings.simplefilter("error")
+        assert {"CHECKSUM", "DATASUM"} <= set(hdus[1].header)
 
 
 def test_after_writing_elsewhere_the_hdu_still_reads_its_file(tmp_path):

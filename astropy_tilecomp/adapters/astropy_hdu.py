@@ -176,12 +176,12 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         if not self._is_empty:
             CompressionParams.from_header(self._table_header)  # says in our words what is wrong with it, if anything is
         header = self._bintable_to_image_header()
-        header._modified = False
-        for card in header._cards:
-            card._modified = False
+        _count_as_unchanged(header)
+        told = {name: self.__dict__[name] for name in _TOLD_BY_THE_LIST if name in self.__dict__}
         fits.ImageHDU.__init__(
             self, DELAYED, header, opening.name, opening.do_not_scale_image_data, opening.uint, opening.scale_back
         )
+        self.__dict__.update(told)
         table = self._bintable.header
         self.compression_type = table["ZCMPTYPE"]
         self.tile_shape = tuple(
@@ -342,9 +342,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         was_changed = self.header._modified
         self._update_header_scale_info(self.__dict__["data"].dtype)
         if not was_changed:
-            self.header._modified = False
-            for card in self.header._cards:
-                card._modified = False
+            _count_as_unchanged(self.header)
 
     # Showing.
 
@@ -554,6 +552,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         return _restore, (type(self), state, whole_file(self._bintable), self._bintable._header_offset)
 
 
+_TOLD_BY_THE_LIST = ("_new", "_output_checksum")
 _OF_THIS_PROCESS = {"_lock", "_reader", "_section", "_bintable", "_tmp_bintable"}
 
 
@@ -565,6 +564,15 @@ def _restore(cls, state: dict, source: ByteSource | None, header_offset: int) ->
     if table is not None:
         _leave_heap_alone(table)
     return hdu
+
+
+def _count_as_unchanged(header: fits.Header) -> None:
+    """Take what a header says by now for what it always said."""
+    header._modified = False
+    for card in header._cards:
+        if card._modified:
+            str(card)  # makes its text anew, which is not done once it does not count as modified
+            card._modified = False
 
 
 def _leave_heap_alone(bintable) -> None:

@@ -571,6 +571,22 @@ def test_checksums_that_were_asked_for_are_written_with_a_changed_header(tmp_pat
         assert {"CHECKSUM", "DATASUM"} <= set(hdus[1].header)
 
 
+@pytest.mark.parametrize("data", [None, np.zeros((0, 5), "i2")], ids=["None", "no pixels"])
+def test_data_may_be_taken_out(tmp_path, data):
+    path = tmp_path / "a.fits"
+    path.write_bytes(original())
+    with tc.open(path, mode="update") as hdus:
+        hdus[1].data = data
+        hdus[1].writeto(tmp_path / "b.fits")
+        hdus.append(fits.ImageHDU(SKY))
+    for name in ("a.fits", "b.fits"):
+        with tc.open(tmp_path / name) as hdus:
+            assert hdus[1].section.shape == np.shape(data)
+            assert_array_equal(hdus[1].data, data)
+            assert hdus[1]._bintable.header["PCOUNT"] == 0
+    assert_array_equal(fits.getdata(path, 2), SKY)
+
+
 def test_after_writing_elsewhere_the_hdu_still_reads_its_file(tmp_path):
     with tc.open(original(image=SKY.astype("i2"))) as hdus:
         hdus[1].data[...] = 0

@@ -424,8 +424,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         if inplace and self._bintable is None and "data" in table.__dict__:
             self.__dict__["_bintable"] = table  # from now on this HDU is in the file that is updated
         elif inplace and self._bintable is not None and table is not self._bintable:
-            if "data" in table.__dict__:
-                give_rows(self._bintable, table.header, table.data)
+            if "data" in table.__dict__ or not table.header["NAXIS2"]:
+                give_rows(self._bintable, table.header, table.__dict__.get("data"))
             else:
                 self._bintable.header = table.header
             table = self._bintable
@@ -457,7 +457,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     def _table_to_write(self) -> fits.BinTableHDU:
         """The table to write: that of the file, if only its header changed; with new tiles where pixels changed."""
-        if self._bintable is None:
+        if self._bintable is None or self.__dict__.get("data", self) is None:
             return self._encoded_table(self.data)
         if self._opening is not None and not self._data_loaded:
             return self._bintable

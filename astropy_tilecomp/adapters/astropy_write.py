@@ -259,7 +259,7 @@ def _table_of(header: fits.Header, spool: TileSpool) -> fits.BinTableHDU:
     return hdu
 
 
-def give_rows(table: fits.BinTableHDU, header: fits.Header, rows: FITS_rec) -> None:
+def give_rows(table: fits.BinTableHDU, header: fits.Header, rows: FITS_rec | None) -> None:
     """
     Replace header and rows of a table, past astropy's own setter, which would take every tile out of the heap.
 
@@ -269,10 +269,11 @@ def give_rows(table: fits.BinTableHDU, header: fits.Header, rows: FITS_rec) -> N
         The table.
     header : fits.Header
         It already says what the rows are.
-    rows : FITS_rec
-        With their heap.
+    rows : FITS_rec or None
+        With their heap; None if there are none.
     """
     table.header = header
+    header._modified = True  # else an update would leave the one in the file
     table.__dict__.pop("columns", None)
     table.__dict__["data"] = rows
     table._data_replaced = True

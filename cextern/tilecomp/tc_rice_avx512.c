@@ -93,7 +93,7 @@ TC_TARGET_AVX512 static void leave(lanes *v, unsigned lane)
     v->block.coded &= (__mmask16)~one;
     v->block.tail = set_lane(v->block.tail, lane, 0);
     v->block.drop = set_lane(v->block.drop, lane, 32);
-    v->pos = _mm512_mask_mov_epi32(v->pos, one, v->start_pos);
+    v->pos = _mm512_mask_slli_epi32(v->pos, one, v->limit, 3); /* where it may load: the copy of the end has nothing before */
 }
 
 TC_TARGET_AVX512 static void leave_all(lanes *v, __mmask16 which)

@@ -489,6 +489,34 @@ static void test_a_spoilt_stream_beside_good_ones(void)
         }
 }
 
+/* Streams leave a call side by side where they have a fault, and are taken up again from the start of the block.  That can be
+ * far before the end of the stream, where it was seen. */
+static void test_a_fault_far_behind_the_start_of_its_block(void)
+{
+    enum { N_STREAMS = 16, N = 4, FAR = 12 << 20 }; /* more than a stack has */
+    static const uint8_t constant[5];
+    uint8_t *const stream = calloc(FAR, 1);
+
+    stream[4] = 0x0c;       /* a coded block without low bits, and a difference of 0 */
+    stream[FAR - 5] = 0x80; /* the end of the next difference, one of very many zeros */
+    for (size_t p = 0; p < n_paths(); p++) {
+        uint32_t pixels[N_STREAMS][N];
+        tc_rice_stream streams[N_STREAMS];
+
+        for (size_t i = 0; i < N_STREAMS; i++)
+            streams[i] = (tc_rice_stream){constant, sizeof constant, pixels[i], N, 0, 0, TC_OK};
+        streams[3].src = stream;
+        streams[3].src_len = FAR;
+        paths[p].decode(streams, N_STREAMS, 4, 32);
+        for (size_t i = 0; i < N_STREAMS; i++) {
+            TC_CHECK_EQ(streams[i].status, i == 3 ? TC_TRUNCATED : TC_OK);
+            TC_CHECK_EQ(streams[i].done, i == 3 ? 2 : N);
+            TC_CHECK_EQ(streams[i].used, i == 3 ? FAR - 4 : sizeof constant);
+        }
+    }
+    free(stream);
+}
+
 static void test_every_prefix_is_decoded(void)
 {
     uint32_t pixels[150];
@@ -558,6 +586,7 @@ int main(void)
     TC_RUN(test_bound_is_reached_by_plain_blocks);
     TC_RUN(test_many_streams_equal_the_reference);
     TC_RUN(test_a_spoilt_stream_beside_good_ones);
+    TC_RUN(test_a_fault_far_behind_the_start_of_its_block);
     TC_RUN(test_every_prefix_is_decoded);
 #ifdef TC_HAVE_CFITSIO
     TC_RUN(test_equal_to_cfitsio);

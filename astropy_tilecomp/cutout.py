@@ -384,7 +384,7 @@ class _Centre:
 
     def overlap(self, shape: tuple[int, ...], cards: Sequence[str], mode: str) -> Overlap:
         """The part of the image, where it lies in the cutout, and the shape of that."""
-        from astropy.nddata.utils import NoOverlapError, overlap_slices
+        from astropy.nddata.utils import NoOverlapError, PartialOverlapError, overlap_slices
 
         if len(shape) < 2:
             raise ValueError(f"an image of shape {shape} has no two axes to cut")
@@ -396,9 +396,10 @@ class _Centre:
                 centre = _pixel_at(centre, wcs)
         try:
             inside, outside = overlap_slices(shape[-2:], size, centre[::-1], mode=mode)
-        except NoOverlapError:
+        except (NoOverlapError, PartialOverlapError) as error:
             at = ", ".join(f"{each:.6g}" for each in centre)
-            raise NoOverlapError(f"the cutout at x, y = {at} does not overlap the image of shape {shape}") from None
+            what = "does not overlap" if isinstance(error, NoOverlapError) else "reaches over the edge of"
+            raise type(error)(f"the cutout at x, y = {at} {what} the image of shape {shape}") from None
         found = size if mode == "partial" else tuple(part.stop - part.start for part in inside)
         before = tuple(slice(0, length) for length in shape[:-2])
         if mode != "partial":
@@ -428,6 +429,8 @@ def _place_of(position, size) -> _Box | _Centre:
         pair = (size, size)
     if len(pair) != 2:
         raise ValueError(f"a size is one number or two, height and width, found {size!r}")
+    if not all(length.value > 0 if hasattr(length, "unit") else length >= 1 and float(length).is_integer() for length in pair):
+        raise ValueError(f"size is {size!r}, expected whole numbers of pixels from 1 on, or angles over 0")
     return _Centre(position, tuple(length if hasattr(length, "unit") else int(length) for length in pair))
 
 

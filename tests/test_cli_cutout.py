@@ -95,7 +95,10 @@ def test_many_files_and_standard_output(tmp_path):
 def test_edges(tmp_path):
     succeed("cutout", PANOPTES, "--at", "0,0", "--size", "10", "-o", tmp_path / "trim.fits")
     assert fits.getdata(tmp_path / "trim.fits").shape == (5, 5)
-    assert "tilecomp: " in fail("cutout", PANOPTES, "--at", "0,0", "--size", "10", "--mode", "strict", "-o", tmp_path / "x.fits")
+    message = fail("cutout", PANOPTES, "--at", "0,0", "--size", "10", "--mode", "strict", "-o", tmp_path / "x.fits")
+    assert message == f"tilecomp: {PANOPTES}: the cutout at x, y = 0, 0 reaches over the edge of the image of shape (700, 700)\n"
+    assert "--mode trim" in fail("cutout", PANOPTES, "--at", "0,0", "--size", "10", "--mode", "partial", "-o", tmp_path / "x.fits")
+    assert "from 1 on" in fail("cutout", PANOPTES, "--at", "50,50", "--size", "2.7", "-o", tmp_path / "x.fits")
 
 
 def test_damage(tmp_path):

@@ -73,6 +73,25 @@ def test_parquet(files):
     assert_array_equal(xarray.open_dataset(str(files / "a.parquet"), engine="kerchunk").SCI.values, IMAGES[1])
 
 
+@pytest.mark.parametrize("form", ["parquet", "icechunk"])
+def test_a_folder_of_other_files_is_never_replaced(files, form, monkeypatch):
+    monkeypatch.chdir(files)
+    for name in (files, ".", f"{files}/"):
+        message = fail("refs", "--force", "--format", form, files / "a.fits.fz", "-o", name)
+        assert message == f"tilecomp: {name} is a folder with something else in it, which is not replaced\n"
+    assert sorted(path.name for path in files.iterdir()) == ["a.fits.fz", "b.fits.fz"]
+
+
+@pytest.mark.parametrize("form", ["parquet", "icechunk"])
+def test_folders_that_are_replaced(files, form):
+    needs.module("kerchunk" if form == "parquet" else "virtualizarr")
+    (files / "out").mkdir()
+    for _ in range(2):
+        succeed("refs", "--force", "--format", form, files / "a.fits.fz", "-o", f"{files / 'out'}/")
+    assert len(list((files / "out").iterdir())) > 1
+    assert leftovers(files) == []
+
+
 def test_icechunk(files):
     icechunk, zarr = needs.module("icechunk"), needs.module("zarr")
     needs.module("virtualizarr")

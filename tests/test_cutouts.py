@@ -177,6 +177,8 @@ def test_errors_are_collected(paths, tmp_path):
         ((np.s_[:5, :5], 3), "leave size out"),
         ((np.s_[::2, :5],), "slices of step 1"),
         (((5, 5), (1, 2, 3)), "height and width"),
+        (((5, 5), 0), "size is 0, expected whole numbers of pixels from 1 on"), (((5, 5), (3, -1)), r"size is \(3, -1\)"),
+        (((5, 5), 2.7), "size is 2.7"), (((5, 5), float("inf")), "size is inf"), (((5, 5), 0 * units.deg), "angles over 0"),
         (((5, 5, 5), 3), r"\(x, y\), a SkyCoord or slices expected"),
     ],
 )

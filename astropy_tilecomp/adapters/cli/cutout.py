@@ -121,7 +121,7 @@ def _size(text: str):
 
     try:
         parts = [Quantity(part) for part in text.split(",")]
-        sizes = [int(part.value) if part.unit.is_equivalent("") else part.to("deg") for part in parts]
+        sizes = [part.value if part.unit.is_equivalent("") else part.to("deg") for part in parts]
     except (ValueError, TypeError) as error:
         raise click.BadParameter(f"{text!r}: {error}", param_hint="--size") from None
     if len(sizes) > 2:

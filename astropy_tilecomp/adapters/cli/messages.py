@@ -9,7 +9,9 @@ import click
 __all__ = ["Failure", "say", "say_of", "text_of", "warn"]
 
 
-_OPTIONS = {"overwrite=True": "--force", "output= has": "--output has"}
+_OPTIONS = {
+    "overwrite=True": "--force", "output= has": "--output has", ": give a fill_value": "; --mode trim keeps what is inside",
+}
 """Arguments that messages name, as the command line calls them."""
 
 

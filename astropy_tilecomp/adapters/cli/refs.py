@@ -56,13 +56,15 @@ def command(files, form, stored, stack_dimension, hdu, output, force, storage_op
         raise Failure(f"{output} is one of the files")
     if form != "json" and os.path.exists(output) and not force:
         raise FileExistsError(f"{output} exists already; --force replaces it")
+    if form != "json" and os.path.isdir(output) and not _holds_references(output):
+        raise Failure(f"{output} is a folder with something else in it, which is not replaced")
     how = {"hdu": options.hdu_of(hdu), "scaled": not stored, "storage_options": options.storage_options(storage_option)}
     if form == "json":
         visible = not quiet and sys.stderr.isatty()
         refs = tc.references(files[0] if len(files) == 1 else files, stack_dimension=stack_dimension, progress=visible, **how)
         _write_json(refs, output, force)
     else:
-        with _folder(output) as folder:
+        with _folder(os.path.normpath(output)) as folder:
             (_write_parquet if form == "parquet" else _write_icechunk)(files, folder, stack_dimension, **how)
     if not quiet:
         click.echo(f"{count_text(len(files), 'file')} -> {output} ({form})")
@@ -76,6 +78,12 @@ def _format_of(output: str) -> str:
     raise click.BadParameter(
         f"{output}: expected a name that ends in {', '.join(FORMATS)}, or --format", param_hint="--output"
     )
+
+
+def _holds_references(folder: str) -> bool:
+    """Whether a folder is empty, or an earlier output of this command: in parquet, or a repository of Icechunk."""
+    names = set(os.listdir(folder))
+    return not names or ".zmetadata" in names or ("snapshots" in names and not names.isdisjoint({"refs", "repo"}))
 
 
 @contextmanager

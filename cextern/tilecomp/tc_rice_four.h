@@ -195,7 +195,7 @@ TC_RICE_INLINE int tc_rice_four_rows(tc_rice_lanes *lanes, const tc_rice_block *
         if (!tc_rice_fill_lanes(&v)) return 0;
         bits = v.bits;
         for (size_t k = 0; k < some; k++) _mm256_store_si256(rows + k, tc_rice_four_pixels(b, &bits, &zeros));
-        if (tc_rice_any(_mm256_cmpgt_epi32(zeros, _mm256_min_epi32(room, b->most_zeros)))) {
+        if (tc_rice_any(_mm256_cmpgt_epi32(zeros, _mm256_min_epu32(room, b->most_zeros)))) {
             if (some == 1) return 0;
             singly = some;
             continue;

@@ -73,6 +73,27 @@ static void test_runs_wrap_as_single_steps_do(void)
     }
 }
 
+/* All the runs there are, twice, from a pixel in the middle of one: what a skip of any length does is what they add up to. */
+static void test_skips_of_any_length(void)
+{
+    const tc_dither start = tc_dither_skip(tc_dither_start(7, 1), 5000);
+    tc_dither runs = start;
+    size_t done = 0;
+
+    for (int i = 0; i < 2 * TC_DITHER_COUNT + 5; i++) {
+        size_t count;
+
+        tc_dither_run(&runs, SIZE_MAX, &count);
+        done += count;
+        for (size_t more = 0; more < 3; more++) {
+            const tc_dither skipped = tc_dither_skip(start, done - 1 + more);
+
+            TC_CHECK_EQ(skipped.seed, more ? runs.seed : (runs.seed + TC_DITHER_COUNT - 1) % TC_DITHER_COUNT);
+            TC_CHECK_EQ(skipped.next, more ? runs.next + more - 1 : TC_DITHER_COUNT - 1);
+        }
+    }
+}
+
 int main(void)
 {
     TC_RUN(test_numbers_follow_the_recurrence);
@@ -80,5 +101,6 @@ int main(void)
     TC_RUN(test_start_of_tiles);
     TC_RUN(test_lawless_seeds_stay_in_the_table);
     TC_RUN(test_runs_wrap_as_single_steps_do);
+    TC_RUN(test_skips_of_any_length);
     return tc_test_summary();
 }

@@ -36,7 +36,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     Raises
     ------
     FileExistsError
-        If the file exists and may not be replaced.
+        If the file exists and may not be replaced, or is none but a folder, a device or a pipe.
     OSError
         If no file can be made in its folder.
 
@@ -46,7 +46,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     new one. The disk gets it while it is written; a thread that has a turn gives it to another while it waits for the rest.
     """
     target = os.path.realpath(os.fspath(path))
-    _refuse_existing(target, overwrite)
+    _refuse_place(target, overwrite)
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.part")
     try:  # before the file is there: Ctrl-C may come as soon as it is
@@ -66,7 +66,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
 def _put_in_place(descriptor: int, beside: str, target: str, overwrite: bool) -> None:
     """Sync a complete file and give it its name."""
     os.fsync(descriptor)
-    _refuse_existing(target, overwrite)
+    _refuse_place(target, overwrite)
     os.replace(beside, target)
     sync_folder(os.path.dirname(target))
 
@@ -80,7 +80,9 @@ def _created(beside: str, target: str) -> BinaryIO:
     return io.BufferedRandom(WriteBehindFile(descriptor))
 
 
-def _refuse_existing(target: str, overwrite: bool) -> None:
+def _refuse_place(target: str, overwrite: bool) -> None:
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise FileExistsError(f"{target} is a folder, a device or a pipe: only a file is replaced")
     if not overwrite and os.path.exists(target):
         raise FileExistsError(f"{target} exists already; overwrite=True replaces it")
 

@@ -17,7 +17,7 @@ from .files import walk
 from .keywords import DITHER_METHODS, N_DITHER_SEEDS
 from .sources import FileSource
 from .spool import TileSpool
-from .tiling.cards import BLOCK_SIZE, CARD_SIZE, format_card, join_cards, keyword_of
+from .tiling.cards import CARD_SIZE, format_card, join_cards, keyword_of
 from .tiling.grid import TileGrid
 from .tiling.header import null_primary
 from .tiling.params import CompressionParams
@@ -306,9 +306,10 @@ class TileWriter:
             self._file.write(join_cards(null_primary()))
             return
         with FileSource(path) as source:
-            stop = max(found.end for found in walk(source))
-            if stop > source.nbytes + BLOCK_SIZE:
-                raise HeaderError(f"{source.name}: the last HDU reaches to byte {stop}, the file has {source.nbytes}")
+            *_, last = walk(source)
+            if last.data_end > source.nbytes:
+                raise HeaderError(f"{source.name}: the last HDU reaches to byte {last.data_end}, the file has {source.nbytes}")
+            stop = last.end
         with open(path, "rb") as old:
             copy_range(old, 0, min(stop, os.fstat(old.fileno()).st_size), self._file)
         self._file.write(bytes(stop - self._file.tell()))

@@ -202,6 +202,23 @@ def test_append_to_a_file(tmp_path):
     assert_array_equal(tc.read_image(tmp_path / "a.fits", hdu="FIRST"), first)
 
 
+def test_nothing_is_appended_to_a_file_that_is_cut(tmp_path):
+    path = tmp_path / "a.fits"
+    fits.ImageHDU(np.ones(1440, "i2")).writeto(path)  # no padding behind the pixels
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(tc.HeaderError, match=r"the last HDU reaches to byte \d+, the file has \d+"):
+        tc.write_image(path, sample("i2", (20, 30)), append=True)
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_only_files_are_replaced(tmp_path, make):
+    make(tmp_path / "a.fits")
+    for overwrite in (False, True):
+        with pytest.raises(FileExistsError, match="a folder, a device or a pipe: only a file is replaced"):
+            tc.write_image(tmp_path / "a.fits", sample("i2", (20, 30)), overwrite=overwrite)
+    assert not (tmp_path / "a.fits").is_file()
+
+
 def test_values_that_do_not_fit(tmp_path):
     with pytest.raises(ValueError, match="do not all fit"), tc.TileWriter(tmp_path / "a.fits", (2, 2), "i2") as writer:
         writer.write(np.array([[1, 2], [3, 70000]]))

@@ -75,6 +75,12 @@ def test_zblank_of_an_integer_tile():
     assert_array_equal(finalize(np.array([5, -7], "i2"), params(16), zblank=5), [5, -7])
 
 
+@pytest.mark.parametrize(("zbitpix", "blank"), [(8, -128), (16, 70000), (32, 2**35)])
+def test_blank_that_no_pixel_can_have(zbitpix, blank):
+    """The header of an 8-bit image with a ZBLANK column alone leads to the first."""
+    assert_array_equal(finalize(np.array([5, 3], "i2"), params(zbitpix, blank=blank), zblank=5, scaled=False), [5, 3])
+
+
 def test_clipping_to_the_type_of_the_image():
     for zbitpix, expected in ((8, [0, 0, 255]), (16, [-32768, 5, 32767]), (32, [-(2**31), 5, 2**31 - 1])):
         pixels = np.array([-(2**40), 0 if zbitpix == 8 else 5, 2**40])
@@ -155,9 +161,19 @@ def test_prepare_refuses_what_does_not_fit():
         (params(16), [40000], "do not fit int16"),
         (params(16, bzero=2**15), [-1], "do not fit uint16"),
         (params(16), [np.nan], "without BLANK"),
+        (params(16, blank=70000), [np.nan], "without BLANK in their range"),
         (params(8, bscale=0.5), [200.0], "do not fit uint8"),
+        (params(32), np.float32([2**31]), "do not fit int32"),
+        (params(32, bzero=2**31), np.float32([2**32]), "do not fit uint32"),
+        (params(64), np.float64([2**63]), "do not fit int64"),
+        (params(64, bzero=2**63), np.float64([2**64]), "do not fit uint64"),
     ):
         with pytest.raises(ValueError, match=message):
             prepare(np.array(values), image)
     image = params(16, blank=-1)
     assert_array_equal(prepare(np.array([np.nan, 2.0]), image).pixels, [-1, 2])
+
+
+def test_prepare_takes_the_nearest_integers():
+    assert_array_equal(prepare(np.array([2.7, 3.2]), params(16)).pixels, [3, 3])
+    assert_array_equal(prepare(np.array([2.7, 3.2]), params(16, bzero=2**15)).pixels, [3 - 2**15, 3 - 2**15])

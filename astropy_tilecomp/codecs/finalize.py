@@ -77,9 +77,18 @@ def _stored(pixels, params, row, column, zscale, zzero, zblank):
                           zblank=zblank, out=np.empty(pixels.shape, params.dtype))
     stored = np.empty(pixels.shape, params.dtype)
     convert(pixels, stored)
-    if stored.dtype.kind != "f" and zblank is not None and params.blank is not None and zblank != params.blank:
-        stored[pixels == zblank] = params.blank
+    blank = _blank_of(params)
+    if blank is not None and zblank is not None and zblank != blank:
+        stored[pixels == zblank] = blank
     return stored
+
+
+def _blank_of(params):
+    """BLANK, if stored pixels are integers that can have that value."""
+    if params.blank is None or np.dtype(params.dtype).kind == "f":
+        return None
+    limits = np.iinfo(params.dtype)
+    return params.blank if limits.min <= params.blank <= limits.max else None
 
 
 def _scale(stored, params):
@@ -168,13 +177,14 @@ def to_stored(values, params):
     """
     dtype = np.dtype(params.dtype)
     if params.offset_dtype is not None:
+        values = np.rint(values) if values.dtype.kind == "f" else values
         _require_fits(values, params.offset_dtype)
         return _flip_top_bit(values.astype(params.offset_dtype, copy=False), dtype)
     undefined = None
     if dtype.kind != "f" and values.dtype.kind == "f":
         undefined = np.isnan(values)
-        if undefined.any() and params.blank is None:
-            raise ValueError("undefined pixels in an image of integers without BLANK")
+        if undefined.any() and _blank_of(params) is None:
+            raise ValueError("undefined pixels in an image of integers without BLANK in their range")
         values = np.where(undefined, params.bzero, values)
     if params.bzero != 0 or params.bscale != 1:
         values = (values.astype(np.float64) - params.bzero) / params.bscale
@@ -192,5 +202,5 @@ def to_stored(values, params):
 def _require_fits(values, dtype):
     """Raise ValueError if a value is outside the range of an integer type."""
     limits = np.iinfo(dtype)
-    if values.size and not (limits.min <= values.min() and values.max() <= limits.max):
+    if values.size and not (limits.min <= values.min() and values.max() < limits.max + 1):  # which floats can express
         raise ValueError(f"values from {values.min()} to {values.max()} do not fit {np.dtype(dtype).name}")

@@ -48,6 +48,33 @@ def test_buffer_with_gaps_is_refused():
             CODECS[0].decode(buf)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+@each_codec
+def test_other_kinds_of_arrays(codec):
+    """Memory in Fortran's order is taken as it lies; subclasses of ndarray, with rules of their own, as plain arrays."""
+    stream, pixels = stream_with_size(codec)
+    rows = stream if len(stream) % 2 == 0 else stream + b"\0"
+    fortran = np.frombuffer(rows, np.uint8).reshape(2, -1, order="F")
+    for buf in (fortran, memoryview(fortran)):
+        assert_array_equal(codec.decode_prefix(buf)[0], pixels)
+    assert_array_equal(codec.decode(np.asmatrix(np.frombuffer(stream, np.uint8))), pixels)
+    out = np.asmatrix(np.zeros(SHAPE, codec.result_dtype))
+    assert codec.decode(stream, out) is out
+    assert_array_equal(np.asarray(out), pixels)
+    assert codec.encode(np.asmatrix(pixels)) == stream
+
+
+@each_codec
+def test_out_that_holds_the_stream(codec):
+    stream, pixels = stream_with_size(codec)
+    for place in (0, max(0, pixels.nbytes - len(stream))):
+        memory = np.zeros(max(pixels.nbytes, len(stream)), np.uint8)
+        memory[place : place + len(stream)] = np.frombuffer(stream, np.uint8)
+        out = memory[: pixels.nbytes].view(codec.result_dtype).reshape(SHAPE)
+        codec.decode(memory[place : place + len(stream)], out)
+        assert_array_equal(out, pixels)
+
+
 @each_codec
 def test_result_is_a_typed_array(codec):
     """S2, S20, S26: an array of its own with the codec's dtype, byte order and shape."""
@@ -90,6 +117,26 @@ def test_config_is_checked(codec):
         codec(7)
 
 
+def test_settings_of_numpy():
+    """Equal codecs have equal hashes, and a config that JSON takes."""
+    for made, plain in ((Rice1(blocksize=np.int64(16), tile_shape=np.array([3, 4])), Rice1(blocksize=16, tile_shape=(3, 4))),
+                        (Quantize(quantize_level=np.float32(4), zdither0=np.int16(7)), Quantize(quantize_level=4, zdither0=7))):
+        assert made == plain
+        assert hash(made) == hash(plain)
+        assert codecs.from_config(json.loads(json.dumps(made.get_config()))) == plain
+
+
+@pytest.mark.parametrize("codec", [Gzip1, Gzip2, NoCompress])
+@pytest.mark.parametrize("dtype", ["c8", "c16", "longdouble", "S3", "U0", "V0", "M8[s]", "O", [("a", "i4")]], ids=str)
+def test_types_that_are_no_numbers_of_fits(codec, dtype):
+    """Their bytes would stay where they are, or not be written at all."""
+    with pytest.raises(ValueError, match="codes integers and floats of 1, 2, 4 or 8 bytes"):
+        codec(dtype=dtype)
+    plain = codec(itemsize=4) if codec is Gzip2 else codec()
+    with pytest.raises(ValueError, match="codes integers and floats of 1, 2, 4 or 8 bytes"):
+        plain.encode(np.zeros(4, dtype))
+
+
 def test_settings_are_keyword_only_and_checked():
     for make, message in (
         (lambda: Rice1(bytepix=8), "bytepix is 8, expected 1, 2, 4"),
@@ -102,6 +149,11 @@ def test_settings_are_keyword_only_and_checked():
         (lambda: Gzip1(level=13), "level is 13"),
         (lambda: Quantize(dtype="i4"), "expected float32 or float64"),
         (lambda: Rice1(engine="zlib"), "engine is 'zlib'"),
+        (lambda: Rice1(tile_shape="12"), "the shape of a tile is '12', expected integers"),
+        (lambda: Rice1(tile_shape=(3.7, 2)), r"the shape of a tile is \(3.7, 2\), expected integers"),
+        (lambda: Rice1(tilesize="60"), r"the shape of a tile is \('60',\), expected integers"),
+        (lambda: Quantize(codec="rice"), "codec is 'rice', expected a codec"),
+        (lambda: Quantize(codec={"id": Quantize.codec_id}), "expected a codec"),
     ):
         with pytest.raises(ValueError, match=message):
             make()

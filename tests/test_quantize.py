@@ -154,6 +154,24 @@ def test_out():
         codec.decode(integers, np.empty(5, "f4"))
 
 
+@pytest.mark.parametrize("shift", [0, 1, 3])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_out_that_holds_the_integers(shift, dtype):
+    memory = np.arange(9001, dtype="i4")
+    integers = memory[:4000]
+    expected = integers * 2.0 + 1
+    out = memory[shift * np.dtype(dtype).itemsize // 4 :].view(np.uint8)[: 4000 * np.dtype(dtype).itemsize].view(dtype)
+    assert dequantize(integers, 2, 1, out=out) is out
+    assert_array_equal(out, expected)
+
+
+def test_no_method():
+    """A header without ZQUANTIZ."""
+    codec = Quantize(zquantiz=None, zscale=2, zzero=1)
+    assert codec == Quantize(zscale=2, zzero=1)
+    assert_array_equal(codec.decode(np.arange(3, dtype="i4")), [1, 3, 5])
+
+
 @pytest.mark.parametrize(
     "values",
     [np.full(100, 3, "f4"), np.array([1], "f4"), np.array([1, np.inf] * 50, "f4"),
@@ -171,6 +189,9 @@ def test_arguments_are_checked():
     for call, error, message in (
         (lambda: quantize(noise, zquantiz="DITHER"), HeaderError, "ZQUANTIZ is 'DITHER'"),
         (lambda: quantize(noise, zquantiz=METHODS[1], zdither0=0), HeaderError, "ZDITHER0 is 0, expected 1 to 10000"),
+        (lambda: quantize(noise, zquantiz=METHODS[1], zdither0=1.5), HeaderError, "ZDITHER0 is 1.5, expected 1 to 10000"),
+        (lambda: quantize(noise, row=1.5), TypeError, "integer"),
+        (lambda: dequantize(noise.view("i4"), 1, 0, row=1.5), TypeError, "integer"),
         (lambda: quantize(noise, zblank=0), HeaderError, "ZBLANK is 0"),
         (lambda: quantize(noise.astype("i4")), TypeError, "only float32 and float64"),
         (lambda: quantize(noise, quantize_level=np.nan), ValueError, "quantize_level is nan"),

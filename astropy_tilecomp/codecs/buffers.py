@@ -30,14 +30,14 @@ def as_bytes(buf) -> np.ndarray:
     ValueError
         If it is not contiguous.
     """
-    if isinstance(buf, np.ndarray):
-        if not buf.flags.forc:
-            raise ValueError(f"the buffer is not contiguous: shape {buf.shape}, strides {buf.strides}")
-        return buf.reshape(-1, order="A").view(np.uint8)
-    view = memoryview(buf)
-    if not view.contiguous:
-        raise ValueError(f"the buffer is not contiguous: shape {view.shape}, strides {view.strides}")
-    return np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
+    if not isinstance(buf, np.ndarray):
+        buf = memoryview(buf)
+        if buf.c_contiguous:
+            return np.frombuffer(buf, np.uint8) if buf.nbytes else np.empty(0, np.uint8)
+    array = np.asarray(buf)
+    if not array.flags.forc:
+        raise ValueError(f"the buffer is not contiguous: shape {array.shape}, strides {array.strides}")
+    return array.reshape(-1, order="A").view(np.uint8)
 
 
 def as_pixels(buf, dtype: np.dtype) -> np.ndarray:
@@ -102,7 +102,7 @@ def destination(out, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """
     if out is None:
         return np.empty(shape, dtype)
-    array = out if isinstance(out, np.ndarray) else np.asarray(memoryview(out))
+    array = np.asarray(out if isinstance(out, np.ndarray) else memoryview(out))
     if not array.flags.writeable:
         raise ValueError("out is read-only")
     if array.dtype.itemsize == 1 and dtype.itemsize > 1 and array.nbytes == prod(shape) * dtype.itemsize:

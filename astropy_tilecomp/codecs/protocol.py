@@ -98,6 +98,8 @@ def _to_json(value):
     """A setting as JSON has it."""
     if isinstance(value, np.dtype):
         return value.str
+    if isinstance(value, np.generic):
+        return value.item()
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -343,7 +345,10 @@ class TileCodec(Configurable):
     def _decode_into(self, source, target, shape, n):
         """Decode n tiles of a shape into `target`; return it, and the bytes used."""
         coded = self.pixel_dtype
-        in_place = target.flags.c_contiguous and target.dtype.newbyteorder("=") == coded
+        in_place = (
+            target.flags.c_contiguous and target.dtype.newbyteorder("=") == coded
+            and not np.may_share_memory(source, target)  # pixels would take the place of bytes not yet read
+        )
         pixels = target.reshape(-1).view(coded) if in_place else np.empty(target.size, coded)
         used = self.decode_pixels(source, pixels, shape, n)
         if not in_place:
@@ -408,7 +413,10 @@ class TileCodec(Configurable):
 
 def checked_shape(shape) -> tuple[int, ...]:
     """A tile shape as a tuple of integers, if the format allows it."""
-    shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(size) for size in shape)
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if not all(isinstance(size, (int, np.integer)) for size in sizes):
+        raise ValueError(f"the shape of a tile is {shape!r}, expected integers")
+    shape = tuple(map(int, sizes))
     if any(size < 1 for size in shape):
         raise ValueError(f"a tile of shape {shape} has no pixels")
     if prod(shape) > MAX_TILE_PIXELS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
@@ -102,13 +103,13 @@ def dequantize(tile, zscale: float, zzero: float, *, row: int = 0, zquantiz: str
         out = np.empty(tile.shape, np.float32)
     if out.dtype.newbyteorder("=") not in (np.dtype("f4"), np.dtype("f8")):
         raise TypeError(f"out has the type {out.dtype.str}, expected float32 or float64")
-    in_place = out.dtype.isnative and out.flags.c_contiguous
-    values = out if in_place else np.empty(out.shape, out.dtype.newbyteorder("="))
+    in_place = out.dtype.isnative and out.flags.c_contiguous and not np.may_share_memory(tile, out)
+    values = np.asarray(out) if in_place else np.empty(out.shape, out.dtype.newbyteorder("="))
     if zblank is not None and not _INT32.min <= zblank <= _INT32.max:
         zblank = None
     integers = np.ascontiguousarray(tile, tile.dtype.newbyteorder("="))
     status = _kernels.dequantize(
-        integers.reshape(-1), values.reshape(-1), zscale, zzero, method, zdither0 or 1, row, zblank
+        integers.reshape(-1), values.reshape(-1), zscale, zzero, method, zdither0 or 1, index(row), zblank
     )
     if status:
         raise ValueError(f"out has {out.size} pixels, the tile {tile.size}")
@@ -155,7 +156,7 @@ def quantize(values, *, row: int = 0, quantize_level: float = DEFAULT_QUANTIZE_L
     nx, ny = plane_shape(checked_shape(floats.shape or (1,)))
     pixels = np.empty(floats.shape, np.int32)
     status, zscale, zzero, has_blank = _kernels.quantize(
-        floats.reshape(-1), pixels.reshape(-1), nx, ny, row, quantize_level, method, zdither0, zblank
+        floats.reshape(-1), pixels.reshape(-1), nx, ny, index(row), quantize_level, method, zdither0, zblank
     )
     if status == _REFUSED:
         raise NotQuantizableError(f"row {row}: the tile cannot be quantized and has to be kept lossless")
@@ -169,7 +170,7 @@ def _method(zquantiz, zdither0):
     method = DITHER_METHODS.get(zquantiz or "NO_DITHER")
     if method is None:
         raise HeaderError(keyword="ZQUANTIZ", found=zquantiz, expected="one of " + ", ".join(DITHER_METHODS))
-    if method and (zdither0 is None or not 1 <= zdither0 <= N_DITHER_SEEDS):
+    if method and not (isinstance(zdither0, (int, np.integer)) and 1 <= zdither0 <= N_DITHER_SEEDS):
         raise HeaderError(keyword="ZDITHER0", found=zdither0, expected=f"1 to {N_DITHER_SEEDS}")
     return method
 
@@ -212,6 +213,8 @@ class Quantize(Configurable):
         if self.dtype.newbyteorder("=") not in (np.dtype("f4"), np.dtype("f8")):
             raise ValueError(f"dtype is {self.dtype.str}, expected float32 or float64")
         _method(self.zquantiz, self.zdither0)
+        set_field(self, "zquantiz", self.zquantiz or "NO_DITHER")
+        set_field(self, "quantize_level", float(self.quantize_level))
         for name in ("zscale", "zzero"):
             value = getattr(self, name)
             if value is not None:
@@ -220,6 +223,8 @@ class Quantize(Configurable):
             from . import from_config
 
             set_field(self, "codec", from_config(self.codec))
+        if self.codec is not None and not isinstance(self.codec, TileCodec):
+            raise ValueError(f"codec is {self.codec!r}, expected a codec of tiles or the config of one")
 
     def _settings(self):
         settings = super()._settings()

@@ -34,6 +34,15 @@ class BigEndianCodec(TileCodec):
         """Type of coded pixels: the one asked for, uint8 for plain bytes."""
         return np.dtype("u1") if self.dtype is None else self.dtype.newbyteorder("=")
 
+    def __post_init__(self):
+        super().__post_init__()
+        if self.dtype is not None:
+            self._require_coded(self.dtype)
+
+    def _require_coded(self, dtype: np.dtype) -> None:
+        if dtype.kind not in "iufb" or dtype.itemsize not in INTEGER_OF_WIDTH:
+            raise ValueError(f"{self.algorithm} codes integers and floats of 1, 2, 4 or 8 bytes, not {dtype.str}")
+
     # What an algorithm does itself.
 
     def _fill(self, source: np.ndarray, content: np.ndarray) -> tuple[int, int]:
@@ -116,6 +125,7 @@ class BigEndianCodec(TileCodec):
         return used
 
     def _as_coded(self, pixels):
+        self._require_coded(pixels.dtype)
         if self.dtype is None or pixels.dtype.newbyteorder("=") == self.pixel_dtype:
             return np.ascontiguousarray(pixels, pixels.dtype.newbyteorder("="))
         if self.pixel_dtype.kind == "f":

@@ -216,8 +216,8 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
         Integers, slices and Ellipsis, or one integer array or boolean mask in place of an axis.
     hdu : int, str or (str, int), optional
         Number, EXTNAME, or EXTNAME and EXTVER; by default the first compressed image.
-    out : ndarray, optional
-        Array to fill, of the shape and type of the result.
+    out : ndarray or buffer, optional
+        Array to fill, of the shape and type of the result, in any strides and byte order.
     threads : int, optional
         Threads to use at most; by default as many as there are cores.
     engine : {"kernel", "cfitsio"}, optional
@@ -246,6 +246,8 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
         If a tile that is needed is damaged.
     IndexError
         If `index` does not fit the image.
+    ValueError, TypeError
+        If `out` has another shape, or is read-only; if it has another type, or is neither an array nor a buffer.
     OSError
         If the file cannot be opened or read.
 

@@ -20,7 +20,7 @@ from .tiling.plan import plan
 from .tiling.selection import Selection, select
 from .tiling.table import TableLayout, TileTable
 
-__all__ = ["DEFAULT_CACHE_BYTES", "ReadStats", "TileReader", "checked_on_error", "max_nbytes_allowed", "section"]
+__all__ = ["DEFAULT_CACHE_BYTES", "ReadStats", "TileReader", "checked_on_error", "checked_out", "max_nbytes_allowed", "section"]
 
 DEFAULT_CACHE_BYTES = 32 << 20
 """Decoded tiles that one reader keeps, in bytes."""
@@ -181,6 +181,8 @@ class TileReader:
             For a tile that cannot be decoded, unless `on_error` is "fill".
         UnsupportedError
             If the result or the scratch takes more than `max_nbytes`.
+        ValueError, TypeError
+            If `out` has another shape, or is read-only; if it has another type, or is neither an array nor a buffer.
         """
         on_error = self.on_error if on_error is None else checked_on_error(on_error)
         options = self._options | {"on_error": on_error, "scaled": self._scaled}
@@ -188,7 +190,7 @@ class TileReader:
             options["threads"] = threads
         self._rows.check_present(self._options["max_nbytes"])
         selection = index if isinstance(index, Selection) else select(self.grid, index)
-        result = self._new_result(selection) if out is None else _checked_out(out, selection.shape, self.result_dtype)
+        result = self._new_result(selection) if out is None else checked_out(out, selection.shape, self.result_dtype)
         if result.size:
             table = self._table_of(selection)
             if self._is_worth_caching(selection):
@@ -459,9 +461,35 @@ def checked_on_error(on_error: str) -> str:
     return on_error
 
 
-def _checked_out(out, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The array behind `out=`, if it can take the result."""
-    array = np.asarray(out)
+def checked_out(out, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """
+    The array behind `out=`, if it can take a result.
+
+    Parameters
+    ----------
+    out : ndarray or buffer
+        What the caller gave.
+    shape : tuple of int
+        Shape of the result.
+    dtype : numpy.dtype
+        Its type, in native byte order; `out` may have the other.
+
+    Returns
+    -------
+    ndarray
+        It shares its memory with `out`.
+
+    Raises
+    ------
+    ValueError
+        If `out` has another shape, or is read-only.
+    TypeError
+        If it has another type, or is neither an array nor a buffer: what were filled would be a copy of it.
+    """
+    try:
+        array = out if isinstance(out, np.ndarray) else np.asarray(memoryview(out))
+    except TypeError:
+        raise TypeError(f"out is a {type(out).__name__}, expected an array or a writable buffer") from None
     if array.shape != shape:
         raise ValueError(f"out has the shape {array.shape}, the result {shape}")
     if array.dtype.newbyteorder("=") != dtype:

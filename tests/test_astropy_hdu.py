@@ -182,6 +182,24 @@ def test_a_section_is_one_object_that_behaves_like_an_array(rice):
         assert "70 x 90 int16, RICE_1, 25 tiles of 16 x 20" in repr(section)
 
 
+@pytest.mark.parametrize("options", [{}, {"uint": False}])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_out_is_taken_and_refused_alike_before_and_after_data_was_loaded(tmp_path, options, loaded):
+    path = write(tmp_path / "a.fits", image_of("u2"))
+    with tc.open(path, **options) as hdus:
+        expected = hdus[1].section[3:13]
+        assert not loaded or hdus[1].data is not None
+        read = hdus[1].section.read
+        swapped = np.zeros(expected.shape, expected.dtype.newbyteorder("S"))
+        for out in (swapped, swapped.T.copy().T, memoryview(np.zeros_like(expected))):
+            assert read(np.s_[3:13], out=out) is out
+            assert_array_equal(np.asarray(out), expected)
+        for out, error in ((np.zeros(3, expected.dtype), ValueError), (np.zeros(expected.shape, "i8"), TypeError),
+                           (expected.tolist(), TypeError), (np.broadcast_to(expected[0], expected.shape), ValueError)):
+            with pytest.raises(error, match="out "):
+                read(np.s_[3:13], out=out)
+
+
 def test_read_into_an_array_of_the_caller(rice):
     image = image_of("i2")
     target = np.zeros((20, 100), "i2")
@@ -193,7 +211,7 @@ def test_read_into_an_array_of_the_caller(rice):
         assert not target[1::2].any()
         hdus[1].data
         assert_array_equal(section.read(np.s_[0:10], out=out), image[0:10])
-        with pytest.raises(ValueError, match="out has shape"):
+        with pytest.raises(ValueError, match="out has the shape"):
             section.read(np.s_[0:9], out=out)
 
 

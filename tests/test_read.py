@@ -144,6 +144,7 @@ def test_out_of_any_layout(image, byteorder, cache_bytes):
 @pytest.mark.parametrize("out, error", [
     (np.empty((40, 49), "i2"), ValueError), (np.empty(2000, "i2"), ValueError), (np.empty((40, 50), "u2"), TypeError),
     (np.empty((40, 50), "i4"), TypeError), (np.broadcast_to(np.int16(0), (40, 50)), ValueError),
+    (np.zeros((40, 50), "i2").tolist(), TypeError),
 ])
 def test_out_that_does_not_fit_is_refused(image, out, error):
     with pytest.raises(error, match="out "):

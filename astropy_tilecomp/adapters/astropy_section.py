@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import threads
 from ..errors import CorruptTileError
+from ..read import checked_out
 from .astropy_errors import as_cfitsio_error
 from .astropy_repr import html_of, line_of
 
@@ -88,8 +89,8 @@ class TileSection:
         ----------
         index : numpy index
             Integers, slices of any step and Ellipsis, or one integer array or boolean mask in place of an axis.
-        out : ndarray, optional
-            Array to fill, of the shape and type of the result.
+        out : ndarray or buffer, optional
+            Array to fill, of the shape and type of the result, in any strides and byte order.
         threads : int, optional
             Threads to use at most; by default as the HDU was opened.
         on_error : {"raise", "fill"}, optional
@@ -109,7 +110,9 @@ class TileSection:
         IndexError
             If `index` does not fit the image.
         ValueError
-            If the file was closed, or `out` has another shape or type.
+            If the file was closed, or `out` has another shape or is read-only.
+        TypeError
+            If `out` has another type, or is neither an array nor a buffer.
         """
         if self._in_memory:
             return _copy(self._array[index], out)
@@ -142,7 +145,7 @@ class TileSection:
 
         Raises
         ------
-        HeaderError, CorruptTileError, IndexError, ValueError
+        HeaderError, CorruptTileError, IndexError, ValueError, TypeError
             As `read`.
         """
         return await asyncio.wrap_future(threads.waiting_pool().submit(self.read, index, **options))
@@ -189,11 +192,9 @@ def _section_of(hdu) -> TileSection:
     return hdu.section
 
 
-def _copy(part, out: np.ndarray | None) -> np.ndarray:
+def _copy(part, out) -> np.ndarray:
     """A copy of part of an array in memory, in `out` if that is given."""
     if out is None:
         return np.array(part)
-    if out.shape != np.shape(part) or (out.dtype != part.dtype.newbyteorder("=") and out.dtype != part.dtype):
-        raise ValueError(f"out has shape {out.shape} and type {out.dtype}, the section {np.shape(part)} and {part.dtype}")
-    out[...] = part
+    checked_out(out, np.shape(part), part.dtype.newbyteorder("="))[...] = part
     return out

@@ -258,6 +258,8 @@ def _settings(params: CompressionParams, quantize_level: float, gzip_level: int 
         raise ValueError(f"gzip_level is {gzip_level!r}, expected 0 to 12")
     if params.quantized and not _is_finite(quantize_level):
         raise ValueError(f"quantize_level is {quantize_level!r}, expected a finite number")
+    if params.zcmptype == "HCOMPRESS_1" and not _is_finite(params.hcomp_scale):
+        raise ValueError(f"hcomp_scale is {params.hcomp_scale!r}, expected a finite number")
     lossy = params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale != 0
     if lossy and params.quantized and params.dither_method == 2:
         raise HeaderError(

@@ -82,7 +82,8 @@ def replace_pixels(path, index, values, *, hdu=None, quantize_level: float | Non
     index : numpy index
         As of a section: integers, slices and Ellipsis, or one integer array or boolean mask in place of an axis.
     values : array_like
-        The new pixels, scaled by BSCALE and BZERO as a section returns them; they broadcast against it.
+        The new pixels, scaled by BSCALE and BZERO as a section returns them, and rounded in an image of integers; they
+        broadcast against it.
     hdu : int, str or (str, int), optional
         By default the first compressed image.
     quantize_level : float, optional
@@ -102,6 +103,8 @@ def replace_pixels(path, index, values, *, hdu=None, quantize_level: float | Non
         If the algorithm cannot hold the pixels.
     ValueError
         If values do not fit the type of the image, are masked, or do not broadcast.
+    TypeError
+        If they are no real numbers.
 
     Notes
     -----

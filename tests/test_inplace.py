@@ -140,6 +140,24 @@ def test_what_does_not_fit_changes_nothing(index, values, error, tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("values", ["7", None, 1 + 2j, np.datetime64("2020")], ids=str)
+def test_only_real_numbers_are_pixels(values, tmp_path):
+    path = write(tmp_path / "a.fits", sample())
+    with pytest.raises(TypeError, match=r"pixels of type .* for an image of type"):
+        tc.replace_pixels(path, np.s_[0, 0], values)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_floats_are_rounded_in_every_image_of_integers(dtype, tmp_path):
+    path = tmp_path / "a.fits"
+    tc.write_image(path, np.zeros((8, 8), dtype))
+    tc.replace_pixels(path, np.s_[0, :4], [5.7, 6.2, 7.5, -0.3])
+    assert tc.read_image(path)[0, :4].tolist() == [6, 6, 8, 0]
+    beyond = float(np.iinfo(dtype).max) + 1  # for 64 bits the float beside the largest integer
+    with pytest.raises(ValueError, match="do not fit"):
+        tc.replace_pixels(path, np.s_[0, 0], beyond)
+
+
 def test_nothing_selected_changes_nothing(tmp_path):
     path = write(tmp_path / "a.fits", sample())
     before = path.read_bytes()

@@ -288,9 +288,10 @@ IMAGE = np.arange(9).reshape(3, 3)
         (IMAGE, {"tile_shape": 5}, TypeError, "tile_shape is 5, expected 2 integers"),
         (IMAGE, {"tile_shape": (2.5, 3)}, TypeError, r"tile_shape is \(2.5, 3\), expected 2 integers"),
         (IMAGE / 7, {"quantize_level": "high"}, ValueError, "quantize_level is 'high', expected a finite number"),
+        (np.ones((9, 9), "i2"), {"algorithm": "HCOMPRESS_1", "hcomp_scale": np.inf}, ValueError, "hcomp_scale is inf, expected a finite"),
         (IMAGE, {"name": 5}, TypeError, "name is 5, expected a string"),
     ],
-    ids=["no axis", "PLIO_1", "bool", "masked", "no sequence", "no integers", "no number", "no name"],
+    ids=["no axis", "PLIO_1", "bool", "masked", "no sequence", "no integers", "no number", "no scale", "no name"],
 )
 def test_what_cannot_be_written(tmp_path, image, options, error, message):
     with pytest.raises(error, match=message):

@@ -174,8 +174,12 @@ def to_stored(values, params):
     ------
     ValueError
         If a value does not fit the stored type, or is undefined in an image of integers without BLANK.
+    TypeError
+        If the values are no real numbers.
     """
     dtype = np.dtype(params.dtype)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"pixels of type {values.dtype} for an image of type {params.result_dtype}")
     if params.offset_dtype is not None:
         values = np.rint(values) if values.dtype.kind == "f" else values
         _require_fits(values, params.offset_dtype)

@@ -77,7 +77,9 @@ def _created(beside: str, target: str) -> BinaryIO:
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         raise OSError(error.errno, error.strerror, target) from None
-    return io.BufferedRandom(WriteBehindFile(descriptor))
+    raw = WriteBehindFile(descriptor)
+    raw.name = beside  # astropy looks for free space in the folder of a file that it cannot write
+    return io.BufferedRandom(raw)
 
 
 def _refuse_place(target: str, overwrite: bool) -> None:

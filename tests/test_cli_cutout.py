@@ -1,5 +1,8 @@
 """tilecomp cutout: pixels in three notations, the sky, the WCS, pictures, remote files."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from astropy.coordinates import SkyCoord
@@ -7,7 +10,7 @@ from astropy.io import fits
 from astropy.wcs import WCS
 from command_line import check_help, check_no_fits, fail, process, succeed
 from damaged_files import star_image, write_broken
-from needs import SHIPPED
+from needs import REPOSITORY, SHIPPED
 from numpy.testing import assert_allclose, assert_array_equal
 from servers import range_server
 
@@ -99,6 +102,16 @@ def test_edges(tmp_path):
     assert message == f"tilecomp: {PANOPTES}: the cutout at x, y = 0, 0 reaches over the edge of the image of shape (700, 700)\n"
     assert "--mode trim" in fail("cutout", PANOPTES, "--at", "0,0", "--size", "10", "--mode", "partial", "-o", tmp_path / "x.fits")
     assert "from 1 on" in fail("cutout", PANOPTES, "--at", "50,50", "--size", "2.7", "-o", tmp_path / "x.fits")
+
+
+def test_a_disk_that_is_full(tmp_path):
+    """What astropy writes too is an error with a message, and leaves nothing."""
+    command = f"ulimit -f 200; {sys.executable} -m astropy_tilecomp cutout {PANOPTES} --index 0:700,0:700 -o {tmp_path / 'a.fits'}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=REPOSITORY)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"tilecomp: {PANOPTES}: ")
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_damage(tmp_path):

@@ -111,6 +111,13 @@ def test_a_failure_leaves_nothing(files, form):
     assert not (files / "out").exists()
 
 
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_a_folder_that_is_missing(files, form):
+    needs.module("kerchunk")
+    message = fail("refs", files / "a.fits.fz", "--format", form, "-o", files / "nowhere" / "out")
+    assert message == f"tilecomp: {files / 'nowhere' / 'out'}: No such file or directory\n"
+
+
 def test_bad_options(files):
     assert "expected a name that ends in .json" in fail("refs", files / "a.fits.fz", "-o", files / "a.yaml", code=2)
     assert "is not one of" in fail("refs", "--format", "csv", files / "a.fits.fz", code=2)

@@ -98,8 +98,10 @@ def _folder(output: str) -> Iterator[str]:
         elif os.path.lexists(output):
             os.unlink(output)
         os.rename(beside, output)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(beside, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename == beside:
+            raise OSError(error.errno, error.strerror, output) from None
         raise
 
 

@@ -154,6 +154,20 @@ def test_scaled_integers_with_blank_are_floats_with_nan(tmp_path):
         assert str(hdus[1].header.cards["BITPIX"]).split()[2] == "-32"
 
 
+@pytest.mark.parametrize("card", ["BSCALE = 0.5", "bscale  = 0.5"])
+def test_cards_out_of_place_count_whether_the_header_was_read_or_not(tmp_path, card):
+    hdu = fits.CompImageHDU(image_of("i2"), tile_shape=TILE)
+    hdu.header["BSCALE"] = 2.0
+    hdu.writeto(tmp_path / "a.fits")
+    content = (tmp_path / "a.fits").read_bytes()
+    at = content.index(b"BSCALE  =")
+    content = content[:at] + card.ljust(80).encode() + content[at + 80:]
+    assert_array_equal(tc.read_image(content), image_of("i2") / 2)
+    for names in (("data",), ("header", "data")):
+        with tc.open(content) as hdus:
+            assert_array_equal([getattr(hdus[1], name) for name in names][-1], image_of("i2") / 2)
+
+
 def test_an_empty_hdu_has_no_data(tmp_path):
     fits.CompImageHDU().writeto(tmp_path / "empty.fits")
     with tc.open(tmp_path / "empty.fits") as hdus:

@@ -87,6 +87,13 @@ def test_mapping():
         cards["NOVALUE"]
 
 
+@pytest.mark.parametrize("card", ["BSCALE  =2.5", "BSCALE = 2.5", "BSCALE=2.5 / so", "bscale  = 2.5", "Bscale=   2.5", "BSCALE  =   2.5"])
+def test_cards_out_of_place_are_taken_as_other_readers_take_them(card):
+    cards = read_cards(header_of("OBJECT  = 'a=b'", card, "BSCALE  =                  3.0", "BZERO     4.0"))
+    assert dict(cards) == {"OBJECT": "a=b", "BSCALE": 2.5}
+    assert "bscale" not in cards
+
+
 def test_repr_does_not_print_the_header():
     assert repr(read_cards(header_of("NAXIS   =                    2"))) == "<HeaderCards of 1 keywords, 2880 bytes>"
 

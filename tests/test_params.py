@@ -151,6 +151,8 @@ def test_lawful_float_headers(changes, expected):
     (INTEGER, {"TFIELDS": 1000}, "TFIELDS"),
     (INTEGER, {"BSCALE": "1"}, "BSCALE"),
     (INTEGER, {"BZERO": True}, "BZERO"),
+    (INTEGER, {"BZERO": float("inf")}, "BZERO"),
+    (INTEGER, {"BSCALE": 10**400}, "BSCALE"),
     (INTEGER, {"BLANK": 1.5}, "BLANK"),
     (INTEGER, {"ZBLANK": "x"}, "ZBLANK"),
     (INTEGER, {"TFIELDS": 2, "TTYPE2": "NULL_PIXEL_MASK"}, "ZMASKCMP"),

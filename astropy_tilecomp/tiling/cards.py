@@ -36,7 +36,8 @@ class HeaderCards(Mapping):
     Keyword to value, read-only; a value is parsed when it is asked for.
 
     Of a repeated keyword the first card counts. COMMENT, HISTORY, CONTINUE, HIERARCH and blank cards are left out, and a
-    keyword without a value is absent, as are long strings beyond their first card.
+    keyword without a value is absent, as are long strings beyond their first card. Keywords in small letters, an "=" before
+    column 9, and values right behind it break the standard; they are taken as other readers take them.
 
     Parameters
     ----------
@@ -54,6 +55,9 @@ class HeaderCards(Mapping):
     def __init__(self, text: str, nbytes: int):
         self._text, self.nbytes = text, nbytes
         self._at = {text[at:at + 8]: at for at in range(len(text) - CARD_SIZE, -1, -CARD_SIZE)}
+        keywords = "".join(self._at)
+        if "=" in keywords or keywords != keywords.upper():
+            self._at = {keyword.partition("=")[0].upper().ljust(8): at for keyword, at in self._at.items()}
 
     @property
     def cards(self) -> list[str]:
@@ -77,9 +81,8 @@ class HeaderCards(Mapping):
             The value.
         """
         at = self._at.get(keyword.ljust(8))
-        if at is None or self._text[at + 8:at + 10] != "= ":
-            return default
-        value = parse_value(self._text[at + 10:at + CARD_SIZE])
+        start = 0 if at is None else self._text.find("=", at, at + 9) + 1
+        value = parse_value(self._text[start:at + CARD_SIZE]) if start else None
         return default if value is None else value
 
     def __getitem__(self, keyword):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -124,14 +125,13 @@ class HeaderValues:
         Raises
         ------
         HeaderError
-            If it is missing or no number.
+            If it is missing, no number, or beyond the range of floats.
         """
-        value = self._found(keyword, default)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        found = self._found(keyword, default)
+        value = found.item() if isinstance(found, (np.integer, np.floating)) else found
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
             return value
-        if isinstance(value, (np.integer, np.floating)):
-            return value.item()
-        raise HeaderError(keyword=keyword, found=value, expected="a number")
+        raise HeaderError(keyword=keyword, found=found, expected="a number")
 
     def text(self, keyword: str, default: str | None = None) -> str:
         """

@@ -16,7 +16,7 @@ from .atomic import replacing
 from .encode import NotEncodableError, encode
 from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError
 from .files import FoundHDU, walk
-from .keywords import DTYPE_OF_BITPIX
+from .keywords import ALGORITHMS, DTYPE_OF_BITPIX
 from .read import TileReader
 from .sources import ByteSource, FileSource, opened
 from .spool import TileSpool
@@ -180,7 +180,7 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
     FileExistsError
         If `output` exists and may not be replaced.
     HeaderError
-        If the file is no FITS file, or ends before its last image does.
+        If the file is no FITS file, or ends before its last image does, or there is no such algorithm.
     CorruptTileError
         If `verify` finds that a pixel did not come back.
 
@@ -190,6 +190,8 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
     and FZHSCALE of an image go before the arguments. Images that the algorithm cannot hold are compressed by GZIP_2, with a
     warning. An output file appears only when it is complete.
     """
+    if algorithm not in (None, *ALGORITHMS):
+        raise HeaderError(keyword="ZCMPTYPE", found=algorithm, expected="one of " + ", ".join(ALGORITHMS))
     settings = _Settings(algorithm, tile_shape, quantize_level, quantize_method, dither_seed, hcomp_scale, hcomp_smooth,
                          lossless, threads, engine)
     with opened(path) as source:

@@ -77,6 +77,15 @@ def test_write_any_chunks(chunks, tmp_path):
     assert calls[-1][0] == calls[-1][1]
 
 
+def test_what_is_no_dask_array_of_a_known_shape(tmp_path):
+    with pytest.raises(TypeError, match="a dask array expected, found ndarray"):
+        tc.write_dask(tmp_path / "a.fits", sample())
+    array = da.from_array(sample())
+    with pytest.raises(ValueError, match=r"compute_chunk_sizes"):
+        tc.write_dask(tmp_path / "a.fits", array[array[:, 0] > 100])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_error_while_computing_leaves_nothing(tmp_path):
     def fail(block):
         raise RuntimeError("no pixels")

@@ -170,6 +170,13 @@ def test_keywords_of_the_image_go_before_the_arguments(tmp_path):
     assert [header[keyword] for keyword in keywords] == ["GZIP_1", 20, 10, 77, "SUBTRACTIVE_DITHER_2"]
 
 
+@pytest.mark.parametrize("algorithm", ["RICE", "rice_1", "ZIP"])
+def test_an_algorithm_that_there_is_not_goes_nowhere(mixed_file, algorithm):
+    with pytest.raises(tc.HeaderError, match=f"'{algorithm}', expected one of RICE_1, GZIP_1"):
+        tc.pack(mixed_file, algorithm=algorithm)
+    assert not mixed_file.with_suffix(".fits.fz").exists()
+
+
 def test_what_an_algorithm_cannot_hold_goes_to_gzip(tmp_path):
     image = np.arange(-50, 50, dtype="i2").reshape(10, 10)
     fits.PrimaryHDU(image).writeto(tmp_path / "negative.fits")

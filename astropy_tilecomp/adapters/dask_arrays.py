@@ -140,6 +140,10 @@ def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, bl
     with extra("dask"):
         import dask
 
+    if not dask.is_dask_collection(array):
+        raise TypeError(f"a dask array expected, found {type(array).__name__}; write_image writes others")
+    if any(np.isnan(size) for size in array.shape):
+        raise ValueError(f"a dask array of shape {array.shape}: its compute_chunk_sizes() finds out how large it is")
     with TileWriter(path, array.shape, array.dtype, header, **options) as writer:
         tile_shape = writer.params.tile_shape
         if not _is_aligned(array.chunks, tile_shape) or _largest_block(array) > 2 * chunk_nbytes:

@@ -11,12 +11,13 @@ import numpy as np
 from . import threads as pool
 from .codecs import _kernels
 from .codecs import engine as engines
+from .codecs.buffers import unmasked
 from .codecs.quantize import CFITSIO_ZBLANK, DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK
 from .errors import HeaderError, TileCompError, UnsupportedError
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 
-__all__ = ["EncodedTiles", "NotEncodableError", "encode", "encode_box", "unmasked"]
+__all__ = ["EncodedTiles", "NotEncodableError", "encode", "encode_box"]
 
 RUN_PIXELS = 1 << 18
 """Pixels that a thread encodes at a time; a tile may have more."""
@@ -173,34 +174,6 @@ def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *,
         box = tuple(slice(at * size, (at + 1) * size) for at, size in zip(lead, grid.tile_shape))
         first_row = grid.row((*(at + first for at, first in zip(lead, tile)), tile[-1]))
         yield from _encode_rows(values[box], grid, first_row, settings, threads)
-
-
-def unmasked(values) -> np.ndarray:
-    """
-    Take pixels as a plain array; masked ones are refused, as a FITS image has no mask.
-
-    Parameters
-    ----------
-    values : array_like
-        Pixels, in a masked array too as long as no pixel is masked.
-
-    Returns
-    -------
-    ndarray
-        The same pixels.
-
-    Raises
-    ------
-    ValueError
-        If a pixel is masked.
-    """
-    values = np.asanyarray(values)
-    if np.ma.is_masked(values):
-        raise ValueError(
-            f"{np.count_nonzero(values.mask)} of {values.size} pixels are masked, and an image has no mask:"
-            " fill them, with NaN or the value of BLANK, as filled() does"
-        )
-    return np.asarray(values)
 
 
 def _tiles_of_box(values: np.ndarray, grid: TileGrid, tile: tuple[int, ...]) -> tuple[int, ...]:

@@ -16,8 +16,9 @@ from typing import BinaryIO
 import numpy as np
 
 from .atomic import copy_range, replacing
+from .codecs.buffers import unmasked
 from .codecs.finalize import to_stored
-from .encode import encode_box, unmasked
+from .encode import encode_box
 from .errors import UnsupportedError
 from .files import FoundHDU, find_image
 from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS

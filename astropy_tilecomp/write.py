@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from .atomic import copy_range, replacing
-from .encode import EncodedTiles, encode, encode_box, unmasked
+from .codecs.buffers import unmasked
+from .encode import EncodedTiles, encode, encode_box
 from .errors import HeaderError
 from .files import walk
 from .keywords import DITHER_METHODS, N_DITHER_SEEDS

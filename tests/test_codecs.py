@@ -403,6 +403,15 @@ def test_values_that_do_not_fit():
 
 
 @pytest.mark.parametrize("codec", [Rice1(), PLIO1(), HCompress1(), Gzip1(dtype="i4"), NoCompress(dtype="i4")], ids=repr)
+def test_masked_pixels_are_refused(codec):
+    pixels = np.ma.masked_array(np.arange(6, dtype="i4"), mask=[0, 0, 1, 0, 0, 0])
+    with pytest.raises(ValueError, match="1 of 6 pixels are masked"):
+        codec.encode(pixels)
+    pixels.mask = False
+    assert codec.encode(pixels) == codec.encode(pixels.data)
+
+
+@pytest.mark.parametrize("codec", [Rice1(), PLIO1(), HCompress1(), Gzip1(dtype="i4"), NoCompress(dtype="i4")], ids=repr)
 def test_unknown_size(codec):
     if codec.integers_only:
         with pytest.raises(ValueError, match="nothing says how many pixels"):

@@ -170,6 +170,8 @@ def test_prepare_refuses_what_does_not_fit():
     ):
         with pytest.raises(ValueError, match=message):
             prepare(np.array(values), image)
+    with pytest.raises(ValueError, match="1 of 2 pixels are masked"):
+        prepare(np.ma.masked_equal([1, 2], 2), params(16))
     image = params(16, blank=-1)
     assert_array_equal(prepare(np.array([np.nan, 2.0]), image).pixels, [-1, 2])
 

@@ -193,6 +193,8 @@ def test_arguments_are_checked():
         (lambda: quantize(noise, row=1.5), TypeError, "integer"),
         (lambda: dequantize(noise.view("i4"), 1, 0, row=1.5), TypeError, "integer"),
         (lambda: quantize(noise, zblank=0), HeaderError, "ZBLANK is 0"),
+        (lambda: quantize(np.ma.masked_less(noise, 0)), ValueError, "of 50 pixels are masked"),
+        (lambda: Quantize().encode(np.ma.masked_less(noise, 0)), ValueError, "of 50 pixels are masked"),
         (lambda: quantize(noise.astype("i4")), TypeError, "only float32 and float64"),
         (lambda: quantize(noise, quantize_level=np.nan), ValueError, "quantize_level is nan"),
         (lambda: dequantize(np.zeros(3, "i4"), 1, 0, out=np.zeros(3, "i4")), TypeError, "expected float32 or float64"),

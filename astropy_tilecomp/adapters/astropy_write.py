@@ -12,8 +12,9 @@ from astropy.io import fits
 from astropy.io.fits.fitsrec import FITS_rec
 from astropy.io.fits.verify import VerifyWarning
 
+from ..codecs.buffers import unmasked
 from ..codecs.quantize import CFITSIO_ZBLANK, STANDARD_ZBLANK
-from ..encode import EncodedTiles, encode, unmasked
+from ..encode import EncodedTiles, encode
 from ..errors import CorruptTileError, TileCompWarning
 from ..read import TileReader
 from ..spool import TileSpool

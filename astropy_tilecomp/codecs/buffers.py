@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-__all__ = ["as_bytes", "as_pixels", "convert", "destination"]
+__all__ = ["as_bytes", "as_pixels", "convert", "destination", "unmasked"]
 
 
 def as_bytes(buf) -> np.ndarray:
@@ -40,6 +40,34 @@ def as_bytes(buf) -> np.ndarray:
     return array.reshape(-1, order="A").view(np.uint8)
 
 
+def unmasked(values) -> np.ndarray:
+    """
+    Take pixels as a plain array; masked ones are refused, as a FITS image has no mask.
+
+    Parameters
+    ----------
+    values : array_like
+        Pixels, in a masked array too as long as no pixel is masked.
+
+    Returns
+    -------
+    ndarray
+        The same pixels.
+
+    Raises
+    ------
+    ValueError
+        If a pixel is masked.
+    """
+    values = np.asanyarray(values)
+    if np.ma.is_masked(values):
+        raise ValueError(
+            f"{np.count_nonzero(values.mask)} of {values.size} pixels are masked, and an image has no mask:"
+            " fill them, with NaN or the value of BLANK, as filled() does"
+        )
+    return np.asarray(values)
+
+
 def as_pixels(buf, dtype: np.dtype) -> np.ndarray:
     """
     Read what is to be encoded as an array.
@@ -59,7 +87,7 @@ def as_pixels(buf, dtype: np.dtype) -> np.ndarray:
     Raises
     ------
     ValueError
-        If plain bytes are no whole number of pixels.
+        If plain bytes are no whole number of pixels, or a pixel is masked.
     """
     if not hasattr(buf, "dtype"):
         try:
@@ -71,7 +99,7 @@ def as_pixels(buf, dtype: np.dtype) -> np.ndarray:
             if raw.size % dtype.itemsize:
                 raise ValueError(f"{raw.size} bytes are no whole number of {dtype.str} pixels")
             return raw.view(dtype)
-    return np.ascontiguousarray(buf)
+    return np.ascontiguousarray(unmasked(buf))
 
 
 def destination(out, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

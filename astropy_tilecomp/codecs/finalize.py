@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA
-from .buffers import convert, destination
+from .buffers import convert, destination, unmasked
 from .quantize import (
     DEFAULT_QUANTIZE_LEVEL,
     STANDARD_ZBLANK,
@@ -143,7 +143,7 @@ def prepare(values, params, *, row: int = 0, quantize_level: float = DEFAULT_QUA
     ValueError
         If a value does not fit the stored type, or is undefined in an image of integers without BLANK.
     """
-    stored = to_stored(np.asarray(values), params)
+    stored = to_stored(unmasked(values), params)
     if not params.quantized:
         return PreparedTile(stored)
     zblank = next((z for z in (zblank, params.zblank) if z is not None), STANDARD_ZBLANK)

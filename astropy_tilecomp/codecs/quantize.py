@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import HeaderError, TileCompError
 from ..keywords import COMPRESSED_DATA, DITHER_METHODS, N_DITHER_SEEDS
 from . import _kernels
-from .buffers import as_pixels, destination
+from .buffers import as_pixels, destination, unmasked
 from .hcompress import plane_shape
 from .protocol import Configurable, TileCodec, checked_shape
 
@@ -149,7 +149,7 @@ def quantize(values, *, row: int = 0, quantize_level: float = DEFAULT_QUANTIZE_L
     method = _method(zquantiz, zdither0)
     if zblank not in (STANDARD_ZBLANK, CFITSIO_ZBLANK):
         raise HeaderError(keyword="ZBLANK", found=zblank, expected=f"{STANDARD_ZBLANK} or {CFITSIO_ZBLANK}")
-    values = np.asarray(values)
+    values = unmasked(values)
     if values.dtype.newbyteorder("=") not in (np.dtype("f4"), np.dtype("f8")):
         raise TypeError(f"only float32 and float64 are quantized, found {values.dtype.str}")
     floats = np.ascontiguousarray(values, values.dtype.newbyteorder("="))

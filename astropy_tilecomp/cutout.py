@@ -492,9 +492,10 @@ def _moved(cards: Sequence[str], origin: tuple[int, ...], shape: tuple[int, ...]
             yield _less(card, keyword, shift.get(int(match[1]), 0))
         elif keyword not in _STALE:
             yield card
-            if match := re.fullmatch(r"CRVAL([1-9]\d*)([A-Z]?)", keyword):
+            if match := re.fullmatch(r"(?:CTYPE|CRVAL|CDELT)([1-9]\d*)([A-Z]?)", keyword):
                 absent = f"CRPIX{match[1]}{match[2]}"  # and then 0
                 if absent not in present and shift.get(int(match[1])):
+                    present.add(absent)
                     yield format_card(absent, float(-shift[int(match[1])]), "reference pixel")
 
 

@@ -109,6 +109,15 @@ def test_every_coordinate_system_moves(tmp_path):
     assert (moved["NAXIS1"], moved["NAXIS2"]) == (20, 10)
 
 
+def test_a_coordinate_system_of_defaults_moves_too(tmp_path):
+    """CRPIX and CRVAL are 0 where they are absent, so a CTYPE or CDELT alone makes coordinates."""
+    header = fits.Header({"CTYPE1": "LINEAR", "CDELT1": 2.0, "CDELT2": 3.0})
+    tc.write_image(tmp_path / "a.fits", np.zeros((40, 50), "int16"), header)
+    (found,) = tc.cutouts([tmp_path / "a.fits"], np.s_[10:20, 30:40])
+    assert found.header.count("CRPIX1") == 1
+    assert_allclose(found.wcs.pixel_to_world_values(0, 0), WCS(header).pixel_to_world_values(30, 10))
+
+
 @pytest.mark.parametrize("compress", [True, False], ids=["compressed", "plain"])
 @pytest.mark.parametrize("dtype", ["u2", "i4", "f4"])
 def test_small_files(tmp_path, dtype, compress):

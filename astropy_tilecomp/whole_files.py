@@ -525,6 +525,8 @@ def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryI
     """Write one HDU, restored or as it is; `primary` is the empty HDU that stood for it."""
     name, before = str(found.header.get("EXTNAME", "")).strip(), found.end - found.header_offset
     if not found.is_compressed_image:
+        if found.header.get("ZTABLE") is True:
+            _warn(f"{source.name}: HDU {found.number} is a compressed table, which is copied as it is")
         return [HDUReport(found.number, name, "copied", nbytes_before=before, nbytes_after=_copy_hdu(source, found, file))]
     cards = table_to_image(split_cards(source.read(found.header_offset, found.data_offset)))
     if primary is not None:

@@ -2,7 +2,7 @@
 
 import needs
 import pytest
-from command_line import check_help, check_missing, check_no_fits, fail, leftovers, succeed
+from command_line import check_help, check_missing, check_no_fits, fail, leftovers, process, succeed
 from damaged_files import write_broken
 
 needs.module("matplotlib")
@@ -33,6 +33,12 @@ def test_formats(broken, form):
     out = broken.parent / f"x.{form}"
     assert succeed("plot", "--quiet", "--map", "damaged", "--dpi", "40", broken, "-o", out) == ""
     assert out.read_bytes()[: len(STARTS[form])] == STARTS[form]
+
+
+def test_standard_input(broken):
+    out = broken.parent / "x.png"
+    done = process("plot", "-", "--map", "damaged", "-o", out, input=broken.read_bytes())
+    assert (done.returncode, out.read_bytes()[:4]) == (0, STARTS["png"][:4])
 
 
 def test_bad_options(broken):

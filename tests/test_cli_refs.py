@@ -119,6 +119,7 @@ def test_a_folder_that_is_missing(files, form):
 
 
 def test_bad_options(files):
+    assert "standard input is none" in fail("refs", "-", "-o", files / "a.json", code=2)
     assert "expected a name that ends in .json" in fail("refs", files / "a.fits.fz", "-o", files / "a.yaml", code=2)
     assert "is not one of" in fail("refs", "--format", "csv", files / "a.fits.fz", code=2)
     assert "is not for parquet" in fail("refs", "--stored", files / "a.fits.fz", "-o", files / "a.parquet", code=2)

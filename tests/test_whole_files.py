@@ -170,6 +170,15 @@ def test_keywords_of_the_image_go_before_the_arguments(tmp_path):
     assert [header[keyword] for keyword in keywords] == ["GZIP_1", 20, 10, 77, "SUBTRACTIVE_DITHER_2"]
 
 
+def test_unpack_says_that_a_compressed_table_stays_one(tmp_path):
+    table = fits.BinTableHDU(np.zeros(3, [("a", "i4")]))
+    table.header["ZTABLE"] = True
+    fits.HDUList([fits.PrimaryHDU(), table]).writeto(tmp_path / "a.fits.fz")
+    with pytest.warns(tc.TileCompWarning, match="HDU 1 is a compressed table, which is copied as it is"):
+        tc.unpack(tmp_path / "a.fits.fz")
+    assert (tmp_path / "a.fits").read_bytes() == (tmp_path / "a.fits.fz").read_bytes()
+
+
 @pytest.mark.parametrize("algorithm", ["RICE", "rice_1", "ZIP"])
 def test_an_algorithm_that_there_is_not_goes_nowhere(mixed_file, algorithm):
     with pytest.raises(tc.HeaderError, match=f"'{algorithm}', expected one of RICE_1, GZIP_1"):

@@ -11,7 +11,7 @@ import astropy_tilecomp as tc
 
 from ...atomic import replacing
 from . import options
-from .outputs import output_for
+from .outputs import input_of, output_for
 
 FORMATS = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 
@@ -47,7 +47,7 @@ def command(file, maps, plane, window, dpi, hdu, output, force, storage_option, 
     if os.path.exists(output) and not force:
         raise FileExistsError(f"{output} exists already; --force replaces it")
     picture = io.BytesIO()
-    tc.plot(file, output=picture, format=ending[1:], **drawing)
+    tc.plot(input_of(file), output=picture, format=ending[1:], **drawing)
     with replacing(output, overwrite=force) as target:
         target.write(picture.getvalue())
     if not quiet:
@@ -63,7 +63,7 @@ def _plane(text: str | None) -> tuple[int, ...]:
 
 def _show(file: str, drawing: dict) -> None:
     """Draw in a window, and wait until it is closed."""
-    tc.plot(file, **drawing)
+    tc.plot(input_of(file), **drawing)
     import matplotlib.pyplot as plt
 
     plt.show()

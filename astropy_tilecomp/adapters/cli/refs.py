@@ -20,6 +20,7 @@ from ..extras import extra
 from . import options
 from .many import expand, is_url
 from .messages import Failure
+from .outputs import STANDARD
 from .tables import count_text
 
 FORMATS = {".json": "json", ".parquet": "parquet", ".parq": "parquet", ".icechunk": "icechunk"}
@@ -46,6 +47,8 @@ def command(files, form, stored, stack_dimension, hdu, output, force, storage_op
     is named twice counts once.
     """
     files = expand(files)
+    if STANDARD in files:
+        raise click.UsageError("references name files, and standard input is none")
     if output is None and len(files) > 1:
         raise click.UsageError("--output has to name the references to many files")
     if output is None:

@@ -174,6 +174,12 @@ def test_an_empty_hdu_has_no_data(tmp_path):
         assert hdus[1].data is None
         assert hdus[1].shape == ()
         assert hdus[1].header["NAXIS"] == 0
+        for hdu in (hdus[1], tc.CompImageHDU()):
+            assert hdu.section.shape == ()
+            with pytest.raises(tc.HeaderError, match="NAXIS is 0"):
+                hdu.section[...]
+            with pytest.raises(tc.HeaderError, match="NAXIS is 0"):
+                hdu.section.dtype
 
 
 # Sections.

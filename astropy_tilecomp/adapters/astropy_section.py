@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from .. import threads
-from ..errors import CorruptTileError
+from ..errors import CorruptTileError, HeaderError
 from ..read import checked_out
 from .astropy_errors import as_cfitsio_error
 from .astropy_repr import html_of, line_of
@@ -181,6 +181,8 @@ class TileSection:
 
     @property
     def _array(self) -> np.ndarray:
+        if self.hdu.data is None:
+            raise HeaderError(keyword="NAXIS", found=0, expected="1 or more: the HDU has no image")
         return self.hdu.data
 
 

@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
@@ -70,6 +71,8 @@ class TileReader:
         Largest array, and largest scratch, to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half the memory.
     scaled : bool
         Apply BSCALE, BZERO and BLANK; False gives the stored pixels.
+    unsigned : bool
+        Return integers that BZERO only shifts as such; False gives floats.
     fill_value : scalar
         For the bad tiles of integer images without BLANK.
 
@@ -90,8 +93,9 @@ class TileReader:
 
     def __init__(self, source, header: Mapping, *, threads: int | None = None, engine: str | None = None,
                  on_error: str = "raise", cache_bytes: int = DEFAULT_CACHE_BYTES, max_nbytes: int | None = None,
-                 scaled: bool = True, fill_value=0):
-        self.params = CompressionParams.from_header(header)
+                 scaled: bool = True, unsigned: bool = True, fill_value=0):
+        params = CompressionParams.from_header(header)
+        self.params = params if unsigned else replace(params, unsigned=False)
         self.layout = TableLayout.from_header(header)
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
         self.on_error = checked_on_error(on_error)

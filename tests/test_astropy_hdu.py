@@ -131,8 +131,9 @@ def test_every_type_reads_as_with_astropy(tmp_path, algorithm, dtype):
 
 
 @pytest.mark.parametrize("options", [{"uint": False}, {"do_not_scale_image_data": True}, {}], ids=str)
-def test_unsigned_integers_follow_the_options_of_astropy(tmp_path, options):
-    path = write(tmp_path / "a.fits", image_of("u2"))
+@pytest.mark.parametrize("dtype", ["i1", "i2", "u2", "u4", "f4"])
+def test_unsigned_integers_follow_the_options_of_astropy(tmp_path, dtype, options):
+    path = write(tmp_path / "a.fits", image_of(dtype))
     expected = read_by_astropy(path, **options)
     with tc.open(path, **options) as hdus:
         part = hdus[1].section[10:20]
@@ -453,6 +454,19 @@ def test_damaged_tiles_are_filled_on_request(rice):
         hdus[1].section.read(np.s_[64:], on_error="fill")
         with pytest.raises(tc.CorruptTileError):
             hdus[1].section.read(np.s_[64:])
+
+
+def test_damaged_tiles_are_nan_where_integers_are_read_as_floats(tmp_path):
+    hdu = fits.CompImageHDU(image_of("u2"), tile_shape=TILE)
+    hdu.writeto(tmp_path / "a.fits")
+    content = bytearray((tmp_path / "a.fits").read_bytes())
+    with fits.open(tmp_path / "a.fits", disable_image_compression=True) as hdus:
+        at = hdus[1]._data_offset
+    content[at : at + 4] = (3).to_bytes(4, "big")
+    with tc.open(bytes(content), uint=False, on_error="fill") as hdus:
+        assert np.isnan(hdus[1].section[:16, :20]).all()
+        assert_array_equal(hdus[1].section[16:], image_of("u2")[16:])
+        assert [tile.row for tile in hdus[1].damaged_tiles] == [0]
 
 
 def test_a_file_cut_anywhere_gives_right_pixels_or_an_error(rice, tmp_path):

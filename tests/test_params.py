@@ -208,6 +208,11 @@ def test_parameters_made_by_hand_are_checked_too(values):
         CompressionParams(**good | values)
 
 
+def test_unsigned_integers_may_be_floats():
+    params = CompressionParams("RICE_1", 16, (4, 5), (1, 5), bzero=32768, unsigned=False)
+    assert (params.offset_dtype, params.result_dtype) == (None, np.dtype("f4"))
+
+
 @pytest.mark.parametrize(("bitpix", "bscale", "bzero", "blank", "expected"), [
     (8, 1, 0, None, "u1"), (16, 1, 0, None, "i2"), (32, 1, 0, None, "i4"), (64, 1, 0, None, "i8"),
     (8, 1, -128, None, "i1"), (16, 1, 32768, None, "u2"), (32, 1, 2**31, None, "u4"), (64, 1, 2**63, None, "u8"),

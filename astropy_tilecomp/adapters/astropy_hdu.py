@@ -268,8 +268,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     def _open_reader(self, scaled=None):
         do_not_scale, uint = self._scaling
-        scaled = uint and not do_not_scale if scaled is None else scaled
-        return TileReader(data_unit(self._bintable), self._table_header, scaled=scaled, **vars(self._options))
+        scaled = not do_not_scale if scaled is None else scaled
+        return TileReader(data_unit(self._bintable), self._table_header, scaled=scaled, unsigned=uint, **vars(self._options))
 
     def _drop_reader(self):
         self.__dict__["_reader"] = None
@@ -278,12 +278,6 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         """Give up the decoded tiles that are kept; they are decoded again when they are needed."""
         if self._reader is not None:
             self._reader.drop_cache()
-
-    @property
-    def _scaled_by_astropy(self) -> bool:
-        """Whether astropy's code scales what the reader gives: only where uint=False makes floats of integers."""
-        do_not_scale, uint = self._scaling
-        return not do_not_scale and not uint
 
     @property
     def section(self) -> TileSection:
@@ -482,7 +476,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         if self._has_data:
             if self.data.shape != reader.shape:
                 return None
-            if self.data.dtype.newbyteorder("=") != self.section.type_from_file:
+            if self.data.dtype.newbyteorder("=") != reader.result_dtype:
                 if not self._is_stored_type(reader.params):
                     return None
                 reader = self._open_reader(scaled=False)

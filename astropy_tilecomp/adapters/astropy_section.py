@@ -58,13 +58,7 @@ class TileSection:
     @property
     def result_dtype(self) -> np.dtype:
         """Type of what reading returns."""
-        return self._array.dtype if self._in_memory else self.type_from_file
-
-    @property
-    def type_from_file(self) -> np.dtype:
-        """Type of what is read from the file, whatever is in memory."""
-        scaled = self.hdu._dtype_for_bitpix() if self.hdu._scaled_by_astropy else None
-        return scaled or self.hdu._tile_reader.result_dtype
+        return self._array.dtype if self._in_memory else self.hdu._tile_reader.result_dtype
 
     @property
     def nbytes(self) -> int:
@@ -121,13 +115,9 @@ class TileSection:
     def read_from_file(self, index=..., *, out=None, threads=None, on_error=None) -> np.ndarray:
         """Read part of the image as it is in the file, whatever is in memory; as `read` otherwise."""
         try:
-            if not self.hdu._scaled_by_astropy:
-                return self.hdu._tile_reader.read(index, out=out, threads=threads, on_error=on_error)
-            stored = self.hdu._tile_reader.read(index, threads=threads, on_error=on_error)
+            return self.hdu._tile_reader.read(index, out=out, threads=threads, on_error=on_error)
         except CorruptTileError as error:
             raise as_cfitsio_error(error) from None
-        scaled = self.hdu._scale_data(stored)
-        return scaled if out is None else _copy(scaled, out)
 
     async def async_read(self, index=..., **options):
         """

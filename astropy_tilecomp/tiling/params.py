@@ -55,6 +55,9 @@ class CompressionParams:
         Scaling of the image: value = stored * bscale + bzero.
     zmaskcmp : str or None
         Algorithm of the null masks; None without a column of them.
+    unsigned : bool
+        Whether a BZERO that only shifts integers makes them unsigned (or signed bytes); if not, it makes them floats, as any
+        other does. No header tells.
 
     Raises
     ------
@@ -82,6 +85,7 @@ class CompressionParams:
     bscale: float = 1
     bzero: float = 0
     zmaskcmp: str | None = None
+    unsigned: bool = True
 
     def __post_init__(self):
         require(self.zcmptype in kw.ALGORITHMS, "ZCMPTYPE", self.zcmptype, "one of " + ", ".join(kw.ALGORITHMS))
@@ -208,7 +212,7 @@ class CompressionParams:
     @cached_property
     def offset_dtype(self) -> np.dtype | None:
         """Integer type of the image if BZERO only shifts the stored integers to it (uint16, uint32, uint64, int8)."""
-        if self.bscale != 1 or self.zbitpix < 0:
+        if not self.unsigned or self.bscale != 1 or self.zbitpix < 0:
             return None
         if self.zbitpix == 8:
             return np.dtype("i1") if self.bzero == -128 else None

@@ -2,11 +2,14 @@
 
 import json
 import shlex
+import subprocess
+import sys
 
 import pytest
 from astropy.io import fits
 from command_line import check_help, check_missing, check_no_fits, fail, process, succeed
 from damaged_files import star_image
+from needs import REPOSITORY
 
 import astropy_tilecomp as tc
 
@@ -37,6 +40,22 @@ def test_the_table_and_the_recommendation(path):
     succeed(*shlex.split(command)[1:])
     image = tc.info(f"{path}.fz").images[0].image
     assert (image.algorithm, image.tile_shape) == ("RICE_1", (32, 64))
+
+
+@pytest.mark.parametrize("name", ["a b.fits", "a b.fits.fz"])
+def test_the_command_runs_in_a_shell(path, name):
+    """With blanks in a name, and for a file that is compressed already, whose pixels are those that were tried."""
+    file = path.with_name(name)
+    if name.endswith(".fz"):
+        tc.pack(path, file)
+    else:
+        path.rename(file)
+    lines = succeed("advise", "-a", "RICE_1", "-t", "64,32", "-q", "4", file).splitlines()
+    (command,) = (line.strip() for line in lines if line.startswith("  tilecomp "))
+    command = command.replace("tilecomp ", f"{sys.executable} -m astropy_tilecomp ")
+    subprocess.run(["bash", "-c", command], check=True, cwd=REPOSITORY)
+    made = file.with_name("a b.repacked.fits.fz" if name.endswith(".fz") else "a b.fits.fz")
+    assert tc.info(made).images[0].image.tile_shape == (32, 64)
 
 
 def test_json(path):

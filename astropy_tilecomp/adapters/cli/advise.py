@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
+from shlex import quote
 
 import click
 
@@ -71,7 +73,11 @@ def _words(best) -> str:
 
 
 def command_for(file: str, best) -> str:
-    """The command that compresses a file as the candidate does."""
+    """The command that compresses a file as the candidate does; one that is compressed already is unpacked before."""
     level = "--lossless" if best.quantize_level is None else f"-q {best.quantize_level:g}"
     tile = ",".join(str(size) for size in reversed(best.tile_shape))
-    return f"tilecomp pack -a {best.algorithm} -t {tile} {level} {file}"
+    pack = f"tilecomp pack -a {best.algorithm} -t {tile} {level}"
+    if not file.endswith(".fz"):
+        return f"{pack} {quote(file)}"
+    stem, ending = os.path.splitext(file.removesuffix(".fz"))
+    return f"tilecomp unpack -S {quote(file)} | {pack} - -o {quote(f'{stem}.repacked{ending}.fz')}"

@@ -1,7 +1,13 @@
 """tilecomp list: a line for each HDU."""
 
+import os
+import pty
+import re
+import subprocess
+import sys
+
 from command_line import check_help, check_missing, check_no_fits, process, succeed
-from needs import SHIPPED
+from needs import REPOSITORY, SHIPPED
 
 
 def test_help_and_bad_files(tmp_path):
@@ -21,6 +27,16 @@ def test_lines():
 def test_nothing_is_cut_off_in_a_pipe():
     done = process("list", SHIPPED / "legacypipe_ksb_staticmask_ood_v1.fits.fz")
     assert done.stdout.decode().count(str(SHIPPED / "legacypipe_ksb_staticmask_ood_v1.fits.fz")) == 5
+
+
+def test_nothing_is_cut_off_in_a_narrow_terminal():
+    leader, follower = pty.openpty()
+    words = [sys.executable, "-m", "astropy_tilecomp", "list", SHIPPED / "panoptes_solved.fits.fz"]
+    subprocess.run(words, stdout=follower, check=True, cwd=REPOSITORY, env={**os.environ, "COLUMNS": "40", "TERM": "xterm"})
+    text = re.sub(r"\x1b\[[0-9;]*m", "", os.read(leader, 1 << 16).decode())
+    os.close(follower)
+    os.close(leader)
+    assert "COMPRESSED_IMAGE   compressed image   700 x 700   uint16   RICE_1      1 x 700" in text
 
 
 def test_a_cut_file(tmp_path):

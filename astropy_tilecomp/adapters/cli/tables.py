@@ -1,13 +1,13 @@
-"""Tables on standard output: coloured on a terminal, plain and of full width in a pipe."""
+"""Tables on standard output: coloured on a terminal, plain in a pipe, and of full width in both."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
 __all__ = ["count_text", "show_table", "size_text"]
 
-PIPE_WIDTH = 250
+WIDTH = 1 << 16
+"""Columns of text, more than any table has: no cell is ever cut, and a terminal wraps what is too long for it."""
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -32,7 +32,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence], *, title: str =
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    console = Console(width=WIDTH, highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         table.add_column(Text(name.lstrip(">")), justify="right" if name.startswith(">") else "left", no_wrap=True)

@@ -73,11 +73,19 @@ def test_every_status_has_its_exception():
             assert isinstance(engine.error_of(number, algorithm="RICE_1"), Exception)
 
 
-@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("level", engine.CPU_LEVELS)
 def test_cpu_levels(level):
     """ASTROPY_TILECOMP_CPU forces a code path, never above what the machine has."""
     code = "from astropy_tilecomp.codecs import _kernels; print(_kernels.cpu_level())"
     free = {name: value for name, value in os.environ.items() if name != "ASTROPY_TILECOMP_CPU"}
     best = int(subprocess.check_output([sys.executable, "-c", code], env=free))
     forced = subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "ASTROPY_TILECOMP_CPU": level})
-    assert int(forced) == min(best, ["portable", "avx2", "avx512"].index(level))
+    assert int(forced) == min(best, engine.CPU_LEVELS.index(level))
+
+
+def test_an_unknown_cpu_level_is_not_passed_over(monkeypatch):
+    monkeypatch.setenv("ASTROPY_TILECOMP_CPU", "AVX-512")
+    with pytest.raises(ValueError, match="ASTROPY_TILECOMP_CPU is 'AVX-512', expected one of portable, avx2, avx512"):
+        engine.choose("kernel")
+    monkeypatch.setenv("ASTROPY_TILECOMP_CPU", "")
+    assert engine.choose("kernel") == "kernel"

@@ -14,6 +14,11 @@ ENGINES = ("kernel", "cfitsio")
 
 VARIABLE = "ASTROPY_TILECOMP_ENGINE"
 
+CPU_LEVELS = ("portable", "avx2", "avx512")
+"""Code paths of the kernels, to which the environment variable CPU_VARIABLE may hold them."""
+
+CPU_VARIABLE = "ASTROPY_TILECOMP_CPU"
+
 _STATUS = _kernels.STATUS
 _NAME_OF = {number: name for name, number in _STATUS.items()}
 
@@ -57,7 +62,7 @@ def choose(engine: str | None = None) -> str:
     Raises
     ------
     ValueError
-        If there is no engine of that name.
+        If there is no engine of that name, or ASTROPY_TILECOMP_CPU names no code path of the kernels.
     UnsupportedError
         If this build is without it.
     """
@@ -68,6 +73,9 @@ def choose(engine: str | None = None) -> str:
         raise ValueError(f"{origin} is {engine!r}, expected one of {', '.join(ENGINES)}")
     if engine not in engines():
         raise UnsupportedError(f"{origin} is {engine!r}, but astropy_tilecomp was built without libcfitsio")
+    level = os.environ.get(CPU_VARIABLE)
+    if level and level not in CPU_LEVELS:
+        raise ValueError(f"{CPU_VARIABLE} is {level!r}, expected one of {', '.join(CPU_LEVELS)}")
     return engine
 
 

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
 from queue import SimpleQueue
 from typing import Any
 
@@ -29,6 +30,9 @@ _LOG = logging.getLogger("astropy_tilecomp")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError, SourceError)
+
+
+_LEAST = {"max_range": 1, "concurrency": 1, "timeout": 0.001}
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class RemoteSettings:
     Raises
     ------
     ValueError
-        If one of them is negative, or `max_range`, `concurrency` or `timeout` is 0.
+        If one of them is negative or no number, or `max_range`, `concurrency` or `timeout` is 0.
     """
 
     gap: int = 64 << 10
@@ -67,9 +71,10 @@ class RemoteSettings:
 
     def __post_init__(self):
         for field in fields(self):
-            least = 0 if field.name in ("gap", "table_cache", "retries") else 1e-3
-            if not getattr(self, field.name) >= least:
-                raise ValueError(f"{field.name} is {getattr(self, field.name)!r}, expected a number of {least} or more")
+            value, least = getattr(self, field.name), _LEAST.get(field.name, 0)
+            kind, words = (Real, "a number") if field.name == "timeout" else (Integral, "a whole number")
+            if not (isinstance(value, kind) and value >= least):
+                raise ValueError(f"{field.name} is {value!r}, expected {words} of {least} or more")
 
     @classmethod
     def of(cls, given: RemoteSettings | Mapping[str, Any] | None = None) -> RemoteSettings:

@@ -201,6 +201,17 @@ def test_settings_that_make_no_sense_are_refused(setting):
         RemoteSettings.of({"speed": 1})
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"max_range": 0.5}, "max_range is 0.5, expected a whole number of 1 or more"), ({"gap": 2.5}, "expected a whole number of 0"),
+     ({"retries": "3"}, "retries is '3'"), ({"timeout": "long"}, "timeout is 'long', expected a number of 0.001")],
+    ids=str,
+)
+def test_settings_of_another_kind_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        RemoteSettings.of(settings)
+
+
 def test_a_table_longer_than_the_cache_is_read_row_by_row(server, tmp_path):
     image = np.arange(20_000 * 4, dtype="i4").reshape(20_000, 4)
     tc.write_image(tmp_path / "rows.fits", image, tile_shape=(1, 4))

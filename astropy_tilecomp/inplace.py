@@ -71,8 +71,8 @@ class _NewTiles:
     heap: bytes
 
 
-def replace_pixels(path, index, values, *, hdu=None, quantize_level: float | None = None, threads: int | None = None,
-                   engine: str | None = None) -> EditReport:
+def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quantize_level: float | None = None,
+                   threads: int | None = None, engine: str | None = None) -> EditReport:
     """
     Replace pixels of a compressed image in a file; only the tiles that hold them are encoded again.
 
@@ -87,6 +87,8 @@ def replace_pixels(path, index, values, *, hdu=None, quantize_level: float | Non
         broadcast against it.
     hdu : int, str or (str, int), optional
         By default the first compressed image.
+    scaled : bool
+        Whether `values` are scaled; False for stored pixels.
     quantize_level : float, optional
         By default the one that the header states, else 4.
     threads, engine : optional
@@ -118,7 +120,7 @@ def replace_pixels(path, index, values, *, hdu=None, quantize_level: float | Non
     with FileSource(path) as source:
         found = find_image(source, hdu)
         image = _Image(source, found, threads, engine)
-        new = image.encoded(index, values, quantize_level)
+        new = image.encoded(index, values, scaled, quantize_level)
         in_place = not len(new.row) or image.can_append(new)
     if len(new.row):
         (_append if in_place else _rebuild)(path, image, new)
@@ -172,11 +174,12 @@ class _Image:
         self.rows = bytes(self._source.read(0, self.layout.table_nbytes))
         self.table = TileTable.from_bytes(self.layout, self.rows, available=self._source.nbytes)
 
-    def encoded(self, index, values, quantize_level: float | None) -> _NewTiles:
+    def encoded(self, index, values, scaled: bool, quantize_level: float | None) -> _NewTiles:
         """The tiles that an assignment changes, with the new pixels in them."""
         selection = select(self._reader.grid, index)
         values = unmasked(values)
-        values = np.broadcast_to(to_stored(values, self.params).reshape(values.shape), selection.shape)
+        params = self.params if scaled else replace(self.params, bscale=1, bzero=0)
+        values = np.broadcast_to(to_stored(values, params).reshape(values.shape), selection.shape)
         if not values.size:
             return _no_tiles()
         level = _stated_level(self.cards) if quantize_level is None else quantize_level

@@ -352,6 +352,20 @@ def test_reading_scaled_data_in_update_mode_changes_nothing(tmp_path):
     assert (tmp_path / "a.fits").read_bytes() == scaled()
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u2", "u4"])
+@pytest.mark.parametrize("assign", [False, True])
+def test_unsigned_integers_are_not_scaled_back(tmp_path, dtype, assign):
+    image = (SKY / 8).astype(dtype)
+    (tmp_path / "a.fits").write_bytes(original(image=image))
+    with tc.open(tmp_path / "a.fits", mode="update", scale_back=True) as hdus:
+        assert_array_equal(hdus[1].data, image)
+        if assign:
+            hdus[1].data = hdus[1].data[:, :80].copy()
+    found = fits.getdata(tmp_path / "a.fits", 1)
+    assert_array_equal(found, image[:, :80] if assign else image)
+    assert found.dtype == image.dtype
+
+
 def test_scale_back(tmp_path):
     (tmp_path / "a.fits").write_bytes(scaled())
     with tc.open(tmp_path / "a.fits", mode="update", scale_back=True) as hdus:
@@ -526,6 +540,20 @@ def test_assigning_to_a_section_writes_its_tiles_at_once(tmp_path, number):
         assert hdus[1].header["NOTE"] == "edited"
         for at in (1, 2, 3):
             assert_array_equal(hdus[at].data, images[at - 1])
+
+
+@pytest.mark.parametrize("cards", [{"BZERO": 32768}, {"BSCALE": 2.0, "BZERO": 7.0}], ids=str)
+def test_stored_pixels_are_assigned_as_they_are(tmp_path, cards):
+    path = tmp_path / "a.fits"
+    hdu = fits.CompImageHDU(SKY.astype("i2"), tile_shape=TILE)
+    hdu.header.update(cards)
+    hdu.writeto(path)
+    with tc.open(path, mode="update", do_not_scale_image_data=True) as hdus:
+        hdus[1].section[3:40, 5] = hdus[1].section[3:40, 60]
+    with fits.open(path, do_not_scale_image_data=True) as hdus:
+        expected = SKY.astype("i2")
+        expected[3:40, 5] = expected[3:40, 60]
+        assert_array_equal(hdus[1].data, expected)
 
 
 def test_assigning_to_a_section_of_loaded_data(tmp_path):

@@ -378,7 +378,9 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
         same = self._opening is not None or self._settings == self._settings_read
         level = None if same else self.quantize_level
+        do_not_scale, _ = self._scaling
         options = {"quantize_level": level, "threads": self._options.threads, "engine": self._options.engine}
+        options["scaled"] = not do_not_scale
         self._edit_file(lambda path, number: replace_pixels(path, index, values, hdu=number, **options))
 
     def repack(self) -> None:
@@ -455,7 +457,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             return self._encoded_table(self.data)
         if self._opening is not None and not self._data_loaded:
             return self._bintable
-        if self._scale_back and self._has_data:
+        if self._scale_back and self._has_data and self.data.dtype.str[1:] not in _STORED_WITH_BZERO:
             self._scale_internal(BITPIX2DTYPE[self._orig_bitpix], blank=self._orig_blank)
         original = self._original() if self._settings == self._settings_read else None
         if original is None:
@@ -546,6 +548,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         return _restore, (type(self), state, whole_file(self._bintable), self._bintable._header_offset)
 
 
+_STORED_WITH_BZERO = ("i1", "u2", "u4", "u8")  # scaled back by astropy they would lose it
 _TOLD_BY_THE_LIST = ("_new", "_output_checksum")
 _OF_THIS_PROCESS = {"_lock", "_reader", "_section", "_bintable", "_tmp_bintable"}
 

@@ -195,15 +195,24 @@ def _cards_of(header) -> list[str]:
     if header is None:
         return []
     if hasattr(header, "tostring"):  # an astropy Header
-        text = header.tostring(sep="", endcard=False, padding=False)
-        return [text[at:at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
+        return _images_in(header.tostring(sep="", endcard=False, padding=False))
     if isinstance(header, Mapping):
         return [_card_of(keyword, value) for keyword, value in header.items()]
     if isinstance(header, Iterable) and not isinstance(header, str):
         cards = list(header)
         if all(isinstance(card, str) or hasattr(card, "image") for card in cards):
-            return [str(card).ljust(CARD_SIZE) for card in cards]
+            return [image for card in cards for image in _images_of(card)]
     raise TypeError(f"header is {header!r}, expected an astropy Header, a mapping or a sequence of card images")
+
+
+def _images_of(card) -> list[str]:
+    """A card image as it is, or those of an astropy Card, of which a long string has several."""
+    return [card.ljust(CARD_SIZE)] if isinstance(card, str) else _images_in(str(card))
+
+
+def _images_in(text: str) -> list[str]:
+    """Card images that follow one another."""
+    return [text[at:at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
 
 
 def _card_of(keyword: str, value) -> str:

@@ -328,6 +328,13 @@ def test_headers_of_every_kind(tmp_path):
         assert (found["OBJECT"], found["GAIN"]) == ("M31", 1.5)
 
 
+def test_long_strings_of_cards(tmp_path):
+    header = fits.Header({"NOTE": "x" * 200, "GAIN": 1.5})
+    tc.write_image(tmp_path / "a.fits", IMAGE, header.cards)
+    found = fits.getheader(tmp_path / "a.fits", 1)
+    assert (found["NOTE"], found["GAIN"]) == ("x" * 200, 1.5)
+
+
 def test_a_masked_array_without_masked_pixels(tmp_path):
     tc.write_image(tmp_path / "a.fits", np.ma.masked_less(IMAGE, 0))
     assert_array_equal(tc.read_image(tmp_path / "a.fits"), IMAGE)

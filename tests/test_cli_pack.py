@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -114,6 +115,12 @@ def test_delete_keeps_what_took_the_place_of_the_file(files, name):
     (files / "link.fits").symlink_to(files / "a.fits")
     succeed("pack", "-D", "--force", files / "a.fits", "-o", files / name)
     assert_array_equal(tc.read_image(files / "a.fits"), star_image("i2", (60, 80)))
+
+
+def test_delete_no_url(files):
+    needs.module("fsspec")
+    assert "1 of 1 HDUs packed" in succeed("pack", "-D", (files / "a.fits").as_uri(), "-o", files / "x.fz")
+    assert (files / "a.fits").exists()
 
 
 def test_delete_only_what_was_written_to_the_end(files):

@@ -132,6 +132,7 @@ def writing(target: str) -> Iterator[str]:
 
 
 def delete_input(name: str, target: str) -> None:
-    """Delete a file whose output is complete, unless that took its place."""
-    if name != STANDARD and not (os.path.exists(target) and os.path.samefile(name, target)):
-        os.unlink(name)
+    """Delete a file whose output is complete, unless that took its place; what is read from elsewhere stays."""
+    if name == STANDARD or is_url(name) or (os.path.exists(target) and os.path.samefile(name, target)):
+        return
+    os.unlink(name)

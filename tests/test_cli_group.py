@@ -123,18 +123,20 @@ def test_bars_on_a_terminal_alone(tmp_path):
     assert (quiet, output) == (b"", b"")
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_leaves_nothing_half_written(tmp_path, jobs):
+@pytest.mark.parametrize(
+    ("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("2", signal.SIGTERM), ("2", signal.SIGHUP)]
+)
+def test_signals_leave_nothing_half_written(tmp_path, jobs, number):
     for name in "abcdef":
         fits.PrimaryHDU(np.zeros((6000, 6000), "i2")).writeto(tmp_path / f"{name}.fits")
     running = subprocess.Popen([sys.executable, "-m", "astropy_tilecomp", "pack", "-h", "-j", jobs, "*.fits"], cwd=tmp_path,
                                stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ignored in a background job
+                               preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))  # ignored in a background job
     end = time.monotonic() + 60
     while not leftovers(tmp_path) and time.monotonic() < end:
         time.sleep(0.01)
     assert leftovers(tmp_path)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 130
     assert b"interrupted" in errors

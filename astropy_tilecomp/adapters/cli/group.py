@@ -2,12 +2,13 @@
 The commands of ``tilecomp``, each a module of this folder, thin over a function of the package.
 
 A module is loaded when its command is asked for. Exit codes: 0 for success, 1 for files that are bad or could not be
-handled, 2 for a wrong use of the command line, 130 after Ctrl-C.
+handled, 2 for a wrong use of the command line, 130 after Ctrl-C, SIGTERM or SIGHUP.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from importlib import import_module
@@ -62,6 +63,9 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads for linear algebra spin while they wait
     warn_without_astropy()
     warnings.showwarning = warn
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(number, signal.default_int_handler)
     try:
         tilecomp(prog_name="tilecomp")
     except BrokenPipeError:

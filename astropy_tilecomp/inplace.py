@@ -19,7 +19,7 @@ from .atomic import copy_range, replacing
 from .codecs.buffers import unmasked
 from .codecs.finalize import to_stored
 from .encode import encode_box
-from .errors import UnsupportedError
+from .errors import HeaderError, UnsupportedError
 from .files import FoundHDU, find_image
 from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS
 from .read import TileReader
@@ -102,6 +102,8 @@ def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quanti
     ------
     UnsupportedError
         If the image has a column of null masks, or of ZBLANK.
+    HeaderError
+        If the header breaks the format, or a card that has to be edited is out of place.
     NotEncodableError
         If the algorithm cannot hold the pixels.
     ValueError
@@ -167,6 +169,9 @@ class _Image:
             if name in self.layout.fields:
                 raise UnsupportedError(f"{source.name}: tiles of an image with a column {name} are not replaced")
         self.cards = split_cards(source.read(found.header_offset, found.data_offset))
+        edited = {"PCOUNT", *(f"TFORM{column.number}" for column in self.layout.columns)}
+        for keyword in edited.difference(map(keyword_of, self.cards)):
+            raise HeaderError(source.name, keyword=keyword, expected='a card with "=" in column 9, which can be edited')
         self.is_last = found.end >= source.nbytes
         self._source = source.part(found.data_offset, found.end)
         self._reader = TileReader(self._source, found.header, scaled=False, cache_bytes=0, threads=threads, engine=engine)

@@ -94,6 +94,10 @@ def test_cards_out_of_place_are_taken_as_other_readers_take_them(card):
     assert "bscale" not in cards
 
 
+def test_keywords_are_told_in_capitals():
+    assert [keyword_of(card.ljust(80)) for card in ("NAXIS1  = 5", "naxis1  = 5", "")] == ["NAXIS1", "NAXIS1", ""]
+
+
 def test_repr_does_not_print_the_header():
     assert repr(read_cards(header_of("NAXIS   =                    2"))) == "<HeaderCards of 1 keywords, 2880 bytes>"
 

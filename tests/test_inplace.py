@@ -140,6 +140,18 @@ def test_what_does_not_fit_changes_nothing(index, values, error, tmp_path):
     assert path.read_bytes() == before
 
 
+def test_cards_out_of_place_are_not_edited(tmp_path):
+    path = write(tmp_path / "a.fits", sample())
+    content = path.read_bytes()
+    at = content.index(b"PCOUNT  =", 2880)
+    path.write_bytes(content[:at] + content[at : at + 80].replace(b"PCOUNT  =", b"PCOUNT = ") + content[at + 80 :])
+    before = path.read_bytes()
+    assert_array_equal(tc.read_image(path), tc.read_image(content))
+    with pytest.raises(tc.HeaderError, match='PCOUNT .*"=" in column 9'):
+        tc.replace_pixels(path, np.s_[0, 0], 7)
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize("values", ["7", None, 1 + 2j, np.datetime64("2020")], ids=str)
 def test_only_real_numbers_are_pixels(values, tmp_path):
     path = write(tmp_path / "a.fits", sample())

@@ -218,9 +218,9 @@ def keyword_of(card: str) -> str:
     Returns
     -------
     str
-        The keyword without blanks, empty for a blank card.
+        The keyword without blanks, in capitals, empty for a blank card.
     """
-    return card[:8].rstrip(" ")
+    return card[:8].rstrip(" ").upper()
 
 
 def format_card(keyword: str, value, comment: str = "") -> str:

@@ -152,6 +152,9 @@ def test_missing_cards_are_named(keyword):
     with pytest.raises(HeaderError) as caught:
         table_to_image(table_cards(without=(keyword,)))
     assert caught.value.keyword == keyword
+    with pytest.raises(HeaderError) as caught:
+        table_to_image(table_cards(f"{keyword:8}=5".ljust(80), without=(keyword,)))
+    assert caught.value.keyword == keyword
 
 
 def test_empty_primary_and_what_someone_added_to_it():

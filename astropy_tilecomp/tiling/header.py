@@ -379,7 +379,7 @@ def _mandatory_cards(found: dict[str, str]) -> list[str]:
         raise HeaderError(keyword="ZNAXIS", found=n_axes, expected="0 to 999")
     names += [f"ZNAXIS{axis}" for axis in range(1, n_axes + 1)]
     for name in names:
-        if name not in found:
+        if _value(found.get(name, "")) is None:
             raise HeaderError(keyword=name, expected="a card of the image")
         front.append(name[1:].ljust(8) + found[name][8:])
     for name, value in (("ZPCOUNT", 0), ("ZGCOUNT", 1)):

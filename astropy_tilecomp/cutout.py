@@ -515,10 +515,11 @@ def _paths_in(folder, files: list, compress: bool) -> list[str | None]:
         return [None] * len(files)
     os.makedirs(folder, exist_ok=True)
     stems = [_stem(file) for file in files]
-    count = Counter(stems)
     width = len(str(len(files)))
+    numbered = [f"{stem}_{number:0{width}}" for number, stem in enumerate(stems)]
+    count = Counter(stems + numbered)
     suffix = ".fits.fz" if compress else ".fits"
-    names = [f"{stem}_{number:0{width}}" if count[stem] > 1 or not stem else stem for number, stem in enumerate(stems)]
+    names = [other if count[stem] > 1 or not stem else stem for stem, other in zip(stems, numbered)]
     return [os.path.join(os.fspath(folder), name + suffix) for name in names]
 
 

@@ -141,6 +141,17 @@ def test_small_files(tmp_path, dtype, compress):
     assert [type(error) for _, error in again.errors] == [FileExistsError] * 2
 
 
+def test_a_numbered_file_does_not_replace_one_that_is_called_so(tmp_path):
+    """Of two files of one name the second becomes night_1, which is what another file is called by itself."""
+    files = [tmp_path / folder / name for folder, name in [("a", "night_1.fits"), ("b", "night.fits"), ("c", "night.fits")]]
+    for number, file in enumerate(files):
+        file.parent.mkdir()
+        tc.write_image(file, np.full((8, 8), number, "i2"))
+    found = tc.cutouts(files, np.s_[2:5, 2:5], folder=tmp_path / "out", overwrite=True)
+    found.raise_errors()
+    assert [int(tc.read_image(each.path)[0, 0]) for each in found] == [0, 1, 2]
+
+
 def test_a_table_of_results(paths, tmp_path):
     table = tc.cutouts(paths, (70, 40), (8, 9)).table()
     assert table["pixels"].shape == (6, 8, 9)

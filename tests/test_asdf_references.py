@@ -59,6 +59,19 @@ def test_files_that_move(data_set, tmp_path):  # S11
         assert_array_equal(from_asdf(file["refs"], server.url + "there")[1, 3:5], expected[1, 3:5])
 
 
+@pytest.mark.parametrize("urls", [
+    ["s3://one/a.fits", "s3://two/a.fits"], ["file:///x/a.fits", "file:///y/a.fits"], ["/x/a.fits", "/y/a.fits"],
+    ["https://host/x y/a.fits", "https://host/x z/a.fits"], ["memory://a.fits", "memory://b.fits"],
+], ids=str)
+def test_urls_come_back_whatever_they_share(urls):
+    fsspec = needs.module("fsspec")
+    refs = {f"c/{number}/0": [url, 0, 10] for number, url in enumerate(urls)}
+    node = to_asdf({"version": 1, "refs": refs})
+    assert references_from_asdf(node)["refs"] == refs
+    by_fsspec = fsspec.filesystem("reference", fo=node, simple_templates=True, asynchronous=True, remote_protocol="memory")
+    assert by_fsspec.references == refs
+
+
 def test_fsspec_reads_the_node_too(data_set):
     """What stands in the tree is what fsspec calls templates."""
     fsspec, zarr = needs.module("fsspec"), needs.module("zarr")

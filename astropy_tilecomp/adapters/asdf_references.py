@@ -122,7 +122,7 @@ def _common_base(urls: list[str]) -> str:
         return ""
     first, last = urls[0], urls[-1]  # of sorted ones: what these two share, all share
     shared = next((n for n, (a, b) in enumerate(zip(first, last)) if a != b), len(first))
-    return first[:shared].rpartition("/")[0]
+    return _without_slash(first[:shared].rpartition("/")[0])  # of two buckets they share "s3://", of which "s3:" stays
 
 
 def _without_slash(base) -> str:

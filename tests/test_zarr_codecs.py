@@ -96,13 +96,15 @@ def test_a_file_compressed_as_a_whole_is_refused():
 
 def test_a_group_is_named_by_extname_extver_and_number(tmp_path):
     image = np.zeros((8, 8), "i2")
-    names = [("SCI", 1), ("SCI", 2), ("a/b", 1), (".hidden", 1), ("ERR", 1), ("ERR", 1)]
+    names = [("SCI", 1), ("SCI", 2), ("a/b", 1), (".hidden", 1), ("ERR", 1), ("ERR", 1), ("c\\d", 1)]
     headers = [fits.Header([("EXTNAME", name), ("EXTVER", version)]) for name, version in names]
     hdus = [fits.CompImageHDU(image, header) for header in headers]
     fits.HDUList([fits.PrimaryHDU(), *hdus]).writeto(tmp_path / "group.fits")
     refs = tc.references(tmp_path / "group.fits")["refs"]
     found = [key.removesuffix("/zarr.json") for key in refs if key.endswith("/zarr.json")]
-    assert found == ["SCI_1", "SCI_2", "a_b", "_hidden", "ERR_1_hdu5", "ERR_1_hdu6"]
+    assert found == ["SCI_1", "SCI_2", "a_b", "_hidden", "ERR_1_hdu5", "ERR_1_hdu6", "c_d"]
+    group = tc.open_references({"refs": refs})
+    assert all(group[name].shape == (8, 8) for name in found)
 
 
 def test_references_are_json_with_attributes(panoptes):
@@ -306,8 +308,25 @@ def test_pixels_that_do_not_fit_are_refused(tmp_path):
     path = write_compressed(tmp_path / "wide.fits", np.arange(64, dtype="i4").reshape(8, 8))
     refs = tc.references(path, hdu=1)
     refs["refs"]["zarr.json"] = refs["refs"]["zarr.json"].replace('"int32"', '"int16"')
-    with pytest.raises(tc.HeaderError, match="int32, which the zarr array's int16 cannot hold"):
+    with pytest.raises(tc.HeaderError, match="int32, which int16 of the array cannot hold"):
         open_array(refs)[...]
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1])
+def test_integers_that_a_float_would_round_are_refused(tmp_path, value):
+    """numpy's common type of int64 and float64 is float64, and its cast "safe", though not exact."""
+    whole, large = np.full((8, 8), 2**53, "i8"), np.arange(64, dtype="i8").reshape(8, 8)
+    large[7, 7] = value
+    images = [np.ones((8, 8)), whole, large]
+    paths = [tmp_path / f"{number}.fits" for number in range(3)]
+    for path, image in zip(paths, images):
+        tc.write_image(path, image, lossless=True)
+    array = open_array(tc.references(paths, hdu=1))
+    assert array.dtype == np.float64
+    assert_array_equal(array[:2], np.stack(images[:2]))
+    for read in (lambda: array[2], lambda: array.oindex[[2], [3, 7], [7]], lambda: array.vindex[[2], [7], [7]]):
+        with pytest.raises(tc.HeaderError, match="float64 of the array would round"):
+            read()
 
 
 def test_another_shape_is_refused(tmp_path):
@@ -355,6 +374,22 @@ def test_other_configurations_are_refused(change):
 
     with pytest.raises(ValueError, match="expected, found"):
         TileHDUCodec.from_dict({"name": "astropy_tilecomp.hdu", "configuration": {"version": 1} | change})
+
+
+@pytest.mark.parametrize("change", [
+    {"header_size": "2880"}, {"header_size": None}, {"header_size": 2880.5}, {"tile_shape": 5}, {"tile_shape": "88"},
+    {"tile_shape": [8, None]}, {"tile_shape": [8.5]}, {"scaled": "false"}, {"scaled": 0}, {"scaled": None},
+], ids=str)
+def test_values_of_another_type_are_refused(change):
+    """When the array is opened, not in the middle of a read; a text "false" is no truth value."""
+    from astropy_tilecomp.adapters.whole_hdu import WholeHDU
+    from astropy_tilecomp.adapters.zarr_codecs import TileHDUCodec
+
+    with pytest.raises(ValueError, match="expected"):
+        TileHDUCodec.from_dict({"name": "astropy_tilecomp.hdu", "configuration": {"version": 1} | change})
+    if "scaled" in change:
+        with pytest.raises(ValueError, match="expected a boolean"):
+            WholeHDU.from_config({"version": 1} | change)
 
 
 def test_writing_is_refused(tmp_path):

@@ -311,7 +311,7 @@ def name_images(images: list[ImageReference]) -> list[tuple[str, ImageReference,
 
 def _as_key(name: str) -> str:
     """A name without what means something in the path of a zarr array."""
-    name = name.replace("/", "_")
+    name = name.replace("/", "_").replace("\\", "_")
     return "_" + name[1:] if name.startswith(".") else name
 
 

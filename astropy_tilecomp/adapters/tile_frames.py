@@ -24,6 +24,7 @@ from ..read import max_nbytes_allowed
 from ..tiling.grid import TileGrid
 from ..tiling.params import CompressionParams
 from ..tiling.table import COLUMN_NAMES
+from .array_types import as_type, check_type
 
 __all__ = ["FRAME_CODEC_NAME", "FramedTiles", "TileFrame", "decode_framed", "params_document", "params_of"]
 
@@ -224,7 +225,8 @@ class TileFrame:
             message = f"row {row}: {stream.size - used} bytes follow the stream of the tile"
             warnings.warn(message, TileCompWarning, stacklevel=2)
         numbers = {name: None if getattr(self, name) is None else getattr(self, name)[entry] for name in TILE_FIELDS[3:]}
-        target[...] = finalize(stored, self.params, row=row, column=column, tile_shape=shape, scaled=self.scaled, **numbers)
+        tile = finalize(stored, self.params, row=row, column=column, tile_shape=shape, scaled=self.scaled, **numbers)
+        target[...] = as_type(tile, target.dtype)
 
 
 def decode_framed(buf, out_of) -> np.ndarray:
@@ -254,8 +256,7 @@ def decode_framed(buf, out_of) -> np.ndarray:
     if nbytes > max_nbytes_allowed():
         raise UnsupportedError(f"a chunk of shape {frame.chunk_shape} takes {nbytes} bytes, more than is allowed")
     pixels = out_of(frame)
-    if not np.can_cast(frame.dtype, pixels.dtype, "safe"):
-        raise HeaderError(f"the chunk has pixels of type {frame.dtype}, which {pixels.dtype} cannot hold")
+    check_type(frame.dtype, pixels.dtype, "the chunk")
     frame.decode(data[used:], pixels)
     return pixels
 

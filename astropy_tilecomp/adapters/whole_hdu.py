@@ -9,10 +9,11 @@ import numpy as np
 
 from ..codecs.buffers import as_bytes, destination
 from ..codecs.protocol import Configurable
-from ..errors import HeaderError, UnsupportedError
+from ..errors import UnsupportedError
 from ..read import TileReader
 from ..sources import BufferSource
 from ..tiling.cards import read_cards
+from .array_types import as_type, check_type
 from .hdu_chunk import HDU_CODEC_NAME
 
 __all__ = ["WholeHDU"]
@@ -43,6 +44,8 @@ class WholeHDU(Configurable):
     def __post_init__(self):
         if self.dtype is not None:
             object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        if not isinstance(self.scaled, bool):
+            raise ValueError(f"scaled is {self.scaled!r}, expected a boolean")
 
     def decode(self, buf, out=None):
         """
@@ -71,13 +74,12 @@ class WholeHDU(Configurable):
         header = read_cards(source.read(0, source.nbytes))
         reader = TileReader(source.part(header.nbytes, source.nbytes), header, cache_bytes=0, scaled=self.scaled)
         dtype = reader.result_dtype if self.dtype is None else self.dtype
-        if not np.can_cast(reader.result_dtype, dtype, "safe"):
-            raise HeaderError(f"the image has pixels of type {reader.result_dtype}, which {dtype} cannot hold")
+        check_type(reader.result_dtype, dtype)
         result = destination(out, reader.shape, dtype)
         if dtype.newbyteorder("=") == reader.result_dtype:
             reader.read(out=result)
         else:
-            result[...] = reader.read()
+            result[...] = as_type(reader.read(), dtype)
         return result if out is None else out
 
     def encode(self, buf):

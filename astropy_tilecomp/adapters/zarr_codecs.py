@@ -201,8 +201,18 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
     scaled: bool = True
 
     def __post_init__(self):
+        lengths = () if self.tile_shape is None else self.tile_shape
+        if not (
+            isinstance(lengths, list | tuple)
+            and all(isinstance(length, int | np.integer) for length in (*lengths, self.header_size))
+            and isinstance(self.scaled, bool)
+        ):
+            raise ValueError(
+                f"{HDU_CODEC_NAME}: tile_shape, header_size and scaled are {self.tile_shape!r}, {self.header_size!r} and"
+                f" {self.scaled!r}: integers, an integer and a boolean expected"
+            )
         if self.tile_shape is not None:
-            object.__setattr__(self, "tile_shape", tuple(int(length) for length in self.tile_shape))
+            object.__setattr__(self, "tile_shape", tuple(map(int, lengths)))
         object.__setattr__(self, "_readers", _Readers())
 
     def __reduce__(self):
@@ -216,7 +226,8 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
         Raises
         ------
         ValueError
-            For another name, another version of the configuration, or a key that this version does not have.
+            For another name, another version of the configuration, a key that this version does not have, or a value of
+            another type.
         """
         settings = dict(data.get("configuration", {}))
         version = settings.pop("version", None)

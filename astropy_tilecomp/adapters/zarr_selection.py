@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import HeaderError, UnsupportedError
 from ..read import TileReader
 from ..tiling.selection import select_outer
+from .array_types import as_type, check_type
 
 __all__ = ["read_chunk"]
 
@@ -41,11 +42,10 @@ def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...
     n_lead = len(chunk_shape) - len(reader.shape)
     if n_lead < 0 or tuple(chunk_shape) != (1,) * n_lead + tuple(reader.shape):
         raise HeaderError(f"the image has shape {reader.shape}, the zarr array expects chunks of shape {tuple(chunk_shape)}")
-    if not np.can_cast(reader.result_dtype, dtype, "safe"):
-        raise HeaderError(f"the image has pixels of type {reader.result_dtype}, which the zarr array's {dtype} cannot hold")
+    check_type(reader.result_dtype, dtype)
     is_array = [np.ndim(which) > 0 for which in selection]
     if not any(is_array):
-        return _read_box(reader, selection, n_lead).astype(dtype, copy=False)
+        return as_type(_read_box(reader, selection, n_lead), dtype)
     if not all(is_array) or len(selection) != len(chunk_shape):
         raise UnsupportedError(f"a selection of {selection}: slices and integers, or an array for every axis, are read")
     arrays = [np.asarray(which) for which in selection]
@@ -53,7 +53,7 @@ def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...
         pixels = _read_outer(reader, arrays, n_lead)
     else:
         pixels = _read_points(reader, arrays, n_lead)
-    return pixels.astype(dtype, copy=False)
+    return as_type(pixels, dtype)
 
 
 def _read_box(reader: TileReader, selection: tuple, n_lead: int) -> np.ndarray:

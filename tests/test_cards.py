@@ -94,6 +94,12 @@ def test_cards_out_of_place_are_taken_as_other_readers_take_them(card):
     assert "bscale" not in cards
 
 
+def test_the_first_card_of_a_keyword_counts_however_it_is_written():
+    cards = ["BSCALE  = 1", "bscale  = 2", "BSCALE  = 3"]
+    assert read_cards(header_of(*cards))["BSCALE"] == 1
+    assert read_cards(header_of(*cards[1:]))["BSCALE"] == 2
+
+
 def test_keywords_are_told_in_capitals():
     assert [keyword_of(card.ljust(80)) for card in ("NAXIS1  = 5", "naxis1  = 5", "")] == ["NAXIS1", "NAXIS1", ""]
 

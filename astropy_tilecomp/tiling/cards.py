@@ -54,10 +54,11 @@ class HeaderCards(Mapping):
 
     def __init__(self, text: str, nbytes: int):
         self._text, self.nbytes = text, nbytes
-        self._at = {text[at:at + 8]: at for at in range(len(text) - CARD_SIZE, -1, -CARD_SIZE)}
+        backwards = range(len(text) - CARD_SIZE, -1, -CARD_SIZE)
+        self._at = {text[at:at + 8]: at for at in backwards}
         keywords = "".join(self._at)
         if "=" in keywords or keywords != keywords.upper():
-            self._at = {keyword.partition("=")[0].upper().ljust(8): at for keyword, at in self._at.items()}
+            self._at = {text[at:at + 8].partition("=")[0].upper().ljust(8): at for at in backwards}
 
     @property
     def cards(self) -> list[str]:

@@ -1,5 +1,6 @@
 """The zarr codec in which a chunk is a whole HDU: equal to direct reading, in few requests, through every kind of store."""
 
+import asyncio
 import json
 import pickle
 import warnings
@@ -231,6 +232,48 @@ def test_plain_stores(tmp_path, kind, panoptes):
     expected = tc.read_image(panoptes)
     assert_array_equal(array[:], expected)
     assert_array_equal(array[100:200:3, 7], expected[100:200:3, 7])
+
+
+@pytest.mark.parametrize("n_served", [0, 1, 2], ids=["header", "tiles", "kept reader"])
+def test_a_cancelled_read_leaves_no_request_behind(tmp_path, n_served):
+    """Or its thread waited for good, where a server does not answer, and the process could not end."""
+    image = np.random.default_rng(5).integers(0, 20_000, (300, 200), "i2")
+    refs = tc.references(write_compressed(tmp_path / "a.fits", image), hdu=1)["refs"]
+    _, start, nbytes = refs["c/0/0"]
+
+    class SilentStore(zarr.storage.MemoryStore):
+        left = n_served
+
+        async def get(self, key, prototype, byte_range=None):
+            if key.startswith("c/"):
+                self.left -= 1
+                if self.left < 0:
+                    try:
+                        self.asked.set()
+                        await asyncio.Event().wait()
+                    finally:
+                        self.ended.set()
+            return await super().get(key, prototype, byte_range)
+
+    async def cancelled_then_read():
+        store = SilentStore()
+        store.asked, store.ended = asyncio.Event(), asyncio.Event()
+        buffer = zarr.core.buffer.default_buffer_prototype().buffer
+        await store.set("zarr.json", buffer.from_bytes(refs["zarr.json"].encode()))
+        await store.set("c/0/0", buffer.from_bytes((tmp_path / "a.fits").read_bytes()[start:start + nbytes]))
+        array = await zarr.api.asynchronous.open_array(store=store)
+        if n_served == 2:
+            assert_array_equal(await array.getitem((slice(0, 5), slice(None))), image[:5])
+        reading = asyncio.ensure_future(array.getitem((slice(100, 105), slice(None))))
+        await asyncio.wait_for(store.asked.wait(), 60)
+        reading.cancel()
+        await asyncio.wait_for(store.ended.wait(), 60)
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        store.left = 1000
+        return await array.getitem((slice(100, 105), slice(None)))
+
+    assert_array_equal(asyncio.run(cancelled_then_read()), image[100:105])
 
 
 def test_an_absent_chunk_gives_the_fill_value(panoptes):

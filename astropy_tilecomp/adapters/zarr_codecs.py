@@ -12,7 +12,7 @@ import asyncio
 import os
 import threading
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +80,45 @@ class ChunkSource(ByteSource):
             yield number, self._checked(found, ranges[number])
 
 
+class _Requests:
+    """What one read has in flight: where the read is cancelled, nobody waits for it any more."""
+
+    _of_thread = threading.local()
+
+    def __init__(self):
+        self._begun = set()
+        self._cancelled = False
+
+    @classmethod
+    def of_this_read(cls) -> _Requests:
+        """Those of the read that this thread is at work for."""
+        return getattr(cls._of_thread, "requests", None) or cls()
+
+    def run(self, read, *arguments):
+        """Call `read` in this thread."""
+        self._of_thread.requests = self
+        try:
+            return read(*arguments)
+        finally:
+            del self._of_thread.requests
+
+    def begin(self, loop, request, *arguments) -> Future:
+        """Start a coroutine function on the event loop."""
+        if self._cancelled:
+            raise CancelledError("the read was cancelled")
+        future = asyncio.run_coroutine_threadsafe(request(*arguments), loop)
+        self._begun.add(future)
+        future.add_done_callback(self._begun.discard)
+        if self._cancelled:  # meanwhile
+            future.cancel()
+        return future
+
+    def cancel(self):
+        self._cancelled = True
+        for future in self._begun.copy():
+            future.cancel()
+
+
 class _FetchInLoop:
     """A fetch for worker threads: requests are in flight together on the event loop."""
 
@@ -87,14 +126,14 @@ class _FetchInLoop:
         self._byte_getter, self._loop = byte_getter, loop
 
     def __call__(self, ranges):
-        return asyncio.run_coroutine_threadsafe(self._gather(ranges), self._loop).result()
+        return _Requests.of_this_read().begin(self._loop, self._gather, ranges).result()
 
     async def _gather(self, ranges):
         return await asyncio.gather(*(_get(self._byte_getter, start, stop) for start, stop in ranges))
 
     def begin(self, wanted):
         """Ask for one range."""
-        return asyncio.run_coroutine_threadsafe(self._outcome(*wanted), self._loop)
+        return _Requests.of_this_read().begin(self._loop, self._outcome, *wanted)
 
     async def _outcome(self, start, stop):
         """The bytes of a range, or an error as a value: nobody may be waiting for it any more."""
@@ -249,10 +288,13 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
 
     async def _decode_partial_single(self, byte_getter, selection, chunk_spec):
         loop = asyncio.get_running_loop()
-        fetch = _FetchInLoop(byte_getter, loop)
-        return await loop.run_in_executor(
-            _waiting.get(), self._decode_through, byte_getter, fetch, loop, selection, chunk_spec
-        )
+        fetch, requests = _FetchInLoop(byte_getter, loop), _Requests()  # a reader that is kept goes on using the fetch
+        try:
+            return await loop.run_in_executor(
+                _waiting.get(), requests.run, self._decode_through, byte_getter, fetch, loop, selection, chunk_spec
+            )
+        finally:
+            requests.cancel()
 
     def _decode_partial_sync(self, byte_getter, selection, chunk_spec):
         return self._decode_through(byte_getter, _fetch_sync(byte_getter), None, selection, chunk_spec)

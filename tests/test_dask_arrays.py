@@ -67,7 +67,7 @@ def test_on_a_cluster(tiled):
         assert list(refs["refs"])[1:] == ["c/0/0/0", "c/1/0/0", "c/2/0/0"]
 
 
-@pytest.mark.parametrize("chunks", [(32, 50), (64, 100), (100, 200), (7, 11), (300, 200)])
+@pytest.mark.parametrize("chunks", [(32, 50), (64, 100), (100, 200), (7, 11), (300, 200), ((64, 0, 236), (0, 200))])
 def test_write_any_chunks(chunks, tmp_path):
     image = sample()
     calls = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -149,7 +150,8 @@ def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, bl
         if not _is_aligned(array.chunks, tile_shape) or _largest_block(array) > 2 * chunk_nbytes:
             array = array.rechunk(tile_chunks(array.shape, tile_shape, array.dtype.itemsize, chunk_nbytes))
         starts = [np.cumsum([0, *sizes[:-1]]) // tile for sizes, tile in zip(array.chunks, tile_shape)]
-        numbers = list(np.ndindex(*array.numblocks)) if array.size else []
+        has_pixels = [np.flatnonzero(sizes).tolist() for sizes in array.chunks]  # blocks of a selection may be empty
+        numbers = list(product(*has_pixels))
         for first in range(0, len(numbers), blocks_ahead):
             group = numbers[first:first + blocks_ahead]
             for number, block in zip(group, dask.compute(*(array.blocks[number] for number in group))):

@@ -259,6 +259,20 @@ def test_framed_references_in_files(mixed, tmp_path, zarr_format):
     assert_array_equal(open_store(again)[...], fits.getdata(mixed))
 
 
+@pytest.mark.parametrize("change", [
+    {"tiles": None}, {"tiles": {}}, {"tiles": {"offset": [1], "nbytes": [1], "column": [1]}}, {"url": None}, {"params": 5},
+    {"box": [0, 1]}, {"box": [-1, -1]}, {"box": [2, 2]}, {"box": [1]}, {"box": [1000, 1]}, {"box": ["x", 1]}, {"further": 1},
+], ids=str)
+def test_tiles_that_break_the_format_are_refused(mixed, change):
+    refs = tc.tile_references(mixed, framed=True).to_dict()["refs"]
+    key = next(key for key in refs if key.endswith("/.ztiles"))
+    about = json.loads(refs[key]) | change
+    text = json.dumps({name: value for name, value in about.items() if value is not None})
+    for damaged in (text, text[:-1]):
+        with pytest.raises(tc.HeaderError, match="references to"):
+            tc.TileReferences.from_dict({"refs": {key: damaged}})
+
+
 def test_plain_references_have_no_tiles_to_read(tiled, tmp_path):
     references = tc.tile_references(tiled)
     with pytest.raises(tc.HeaderError, match="opened with fsspec alone"):

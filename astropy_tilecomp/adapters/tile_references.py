@@ -276,9 +276,12 @@ class TileReferences:
         key = next((key for key in refs if key.endswith("/.ztiles")), None)
         if key is None:
             raise HeaderError("the references have no <name>/.ztiles: plain ones are opened with fsspec alone")
-        about = json.loads(refs[key])
-        tiles = {name: np.array(values) for name, values in about.pop("tiles").items()}
-        return cls._from_about(about.pop("url"), about, tiles)
+        try:
+            about = json.loads(refs[key])
+            tiles = {name: np.array(values) for name, values in about.pop("tiles").items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise HeaderError(f"{key}: no references to tiles: {error}") from error
+        return cls._from_about(about, tiles)
 
     def to_parquet(self, path, *, record_size: int = RECORD_SIZE) -> None:
         """
@@ -343,7 +346,7 @@ class TileReferences:
             raise HeaderError(f"{path}: no <name>/.ztiles: plain references are opened with fsspec alone")
         about = dict(metadata[key])
         tiles = _read_parquet(os.path.join(os.fspath(path), about["name"], "tiles.parq"))
-        return cls._from_about(about.pop("url"), about, tiles)
+        return cls._from_about(about, tiles)
 
     @property
     def _needs_tiles(self) -> bool:
@@ -357,17 +360,20 @@ class TileReferences:
         }
 
     @classmethod
-    def _from_about(cls, url: str, about: dict, tiles: dict) -> TileReferences:
+    def _from_about(cls, about: dict, tiles: dict) -> TileReferences:
         settings = dict(about)
         if settings.pop("version", None) != VERSION:
             raise UnsupportedError(f"references to tiles of another version than {VERSION}, which this package reads")
         try:
             params, box = params_of(settings.pop("params")), tuple(map(int, settings.pop("box")))
-            found = cls(url=url, params=params, box=box, tiles=tiles, **settings)
-        except (KeyError, TypeError) as error:
+            found = cls(params=params, box=box, tiles=tiles, **settings)
+            possible = _box(params.grid_shape, prod(box))
+        except (KeyError, TypeError, ValueError) as error:
             raise HeaderError(f"no references to tiles: {error}") from error
-        if any(len(values) != params.n_tiles for values in tiles.values()) or len(box) != params.ndim:
-            raise HeaderError(f"references to tiles of an image of {params.n_tiles} tiles: a column has another length")
+        if box != possible:
+            raise HeaderError(f"references to boxes of {box} tiles, of which {prod(box)} can only be a box of {possible}")
+        if not {*TILE_COLUMNS[:3]} <= tiles.keys() or any(values.shape != (params.n_tiles,) for values in tiles.values()):
+            raise HeaderError(f"references to tiles of an image of {params.n_tiles} tiles: a column is missing or of another length")
         return found
 
 

@@ -147,7 +147,7 @@ def test_cards_out_of_place_are_not_edited(tmp_path):
     path.write_bytes(content[:at] + content[at : at + 80].replace(b"PCOUNT  =", b"PCOUNT = ") + content[at + 80 :])
     before = path.read_bytes()
     assert_array_equal(tc.read_image(path), tc.read_image(content))
-    with pytest.raises(tc.HeaderError, match='PCOUNT .*"=" in column 9'):
+    with pytest.raises(tc.HeaderError, match=r'PCOUNT .*"=" in column 9'):
         tc.replace_pixels(path, np.s_[0, 0], 7)
     assert path.read_bytes() == before
 

@@ -83,7 +83,7 @@ class HeaderCards(Mapping):
         """
         at = self._at.get(keyword.ljust(8))
         start = 0 if at is None else self._text.find("=", at, at + 9) + 1
-        value = parse_value(self._text[start:at + CARD_SIZE]) if start else None
+        value = parse_value(self._text[start:at + CARD_SIZE]) if at is not None and start else None
         return default if value is None else value
 
     def __getitem__(self, keyword):

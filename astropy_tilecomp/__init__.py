@@ -63,9 +63,21 @@ def __getattr__(name):
         home = _HOME[name]
     except KeyError:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    value = getattr(_import_module(f".{home}", __name__), name)
+    try:
+        value = getattr(_import_module(f".{home}", __name__), name)
+    except ImportError as error:
+        return _unavailable(name, error)
     globals()[name] = value
     return value
+
+
+def _unavailable(name, error):
+    """Return what is found under a name whose module lacks an optional package: calling it raises the ImportError."""
+
+    def __new__(cls, *args, **kwargs):
+        raise ImportError(str(error), name=error.name) from error
+
+    return type(name, (), {"__new__": __new__, "__doc__": f"Not available: {error}.", "__module__": __name__})
 
 
 def __dir__():

@@ -15,6 +15,9 @@ __all__ = [
 class TileCompError(Exception):
     """Base of every error that this package raises on purpose."""
 
+    def __repr__(self):
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 class HeaderError(TileCompError, ValueError):
     """
@@ -39,7 +42,7 @@ class HeaderError(TileCompError, ValueError):
 
     def __init__(self, reason="", *, keyword=None, found=None, expected=None):
         self.reason, self.keyword, self.found, self.expected = reason, keyword, found, expected
-        super().__init__(reason)
+        super().__init__(str(self))
 
     def __str__(self):
         if self.keyword is None:

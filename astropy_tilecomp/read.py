@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ import numpy as np
 
 from . import errors, large_arrays
 from .decode import BadTile, DecodeReport, decode, decode_tiles, fill_item
+from .threads import ForkSafeLock
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 from .tiling.plan import plan
@@ -107,7 +107,7 @@ class TileReader:
     def _start_anew(self) -> None:
         self._rows = _TableRows(self.layout, self._source)
         self._cache = _TileCache(self._cache_bytes)
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._counts, self._damaged, self._warned = [0, 0, 0, 0], {}, False
 
     def __getstate__(self):
@@ -291,7 +291,7 @@ class _TableRows:
     def __init__(self, layout: TableLayout, source):
         self._layout, self._source = layout, source
         self._known = self._bytes = None
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def check_present(self, max_nbytes: int) -> None:
         """Raise unless the file holds the whole table, without which nothing that the header says has been earned, and memory can."""
@@ -356,7 +356,7 @@ class _TileCache:
     def __init__(self, max_nbytes: int):
         self._max_nbytes, self._nbytes = max_nbytes, 0
         self._tiles: OrderedDict[int, np.ndarray] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def get_many(self, rows: list[int]) -> dict[int, np.ndarray]:
         """Those of some tiles that are there."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 import io
 import os
 import stat
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 
 from .errors import SourceError
+from .threads import ForkSafeLock
 
 __all__ = [
     "BufferSource",
@@ -491,7 +491,7 @@ class LockedSource(ByteSource):
 
     def __init__(self, file):
         self._file = file
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self.name = _name_of(file)
         before = file.tell()
         self.nbytes = file.seek(0, os.SEEK_END)

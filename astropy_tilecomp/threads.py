@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from operator import length_hint
+from typing import ClassVar
 
-__all__ = ["SMALL_JOB", "pool_size", "run", "thread_count", "waiting_pool"]
+__all__ = ["SMALL_JOB", "ForkSafeLock", "pool_size", "run", "thread_count", "waiting_pool"]
 
 SMALL_JOB = 65536
 """Jobs of fewer pixels than this run in the thread that asks."""
@@ -24,8 +26,29 @@ _NO_MORE = object()
 
 _pool: ThreadPoolExecutor | None = None
 _waiting_pool: ThreadPoolExecutor | None = None
-_pool_lock = threading.Lock()
 _thread = threading.local()
+
+
+class ForkSafeLock:
+    """A re-entrant lock that a forked child finds open, whichever thread of its parent held it."""
+
+    _all: ClassVar[weakref.WeakSet[ForkSafeLock]] = weakref.WeakSet()
+
+    def __init__(self):
+        self._renew()
+        self._all.add(self)
+
+    def _renew(self):
+        self._lock = threading.RLock()
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *exc_info):
+        self._lock.release()
+
+
+_pool_lock = ForkSafeLock()
 
 
 def pool_size() -> int:
@@ -181,11 +204,13 @@ def _in_dask_worker() -> bool:
     return frame is not None
 
 
-def _forget_pool() -> None:
-    """In a forked child no thread of the pools exists."""
-    global _pool, _waiting_pool, _pool_lock, _thread
-    _pool, _waiting_pool, _pool_lock, _thread = None, None, threading.Lock(), threading.local()
+def _forget_threads() -> None:
+    """In a forked child none of the other threads exists: neither those of the pools nor those that hold locks."""
+    global _pool, _waiting_pool, _thread
+    _pool, _waiting_pool, _thread = None, None, threading.local()
+    for lock in ForkSafeLock._all:
+        lock._renew()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+    os.register_at_fork(after_in_child=_forget_threads)

@@ -1,5 +1,8 @@
 """enable, disable and enabled: astropy itself reads through this package, and a list keeps what it was opened with."""
 
+import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -129,3 +132,50 @@ def test_classes_of_users_stay_theirs(path):
             assert is_ours(hdus[1])
         assert MyImage(IMAGE).mine
         assert not is_ours(MyImage(IMAGE))
+
+
+def test_hdus_can_be_chosen_by_type(path):
+    with tc.enabled(), fits.open(path) as hdus:
+        assert [type(hdu) is fits.CompImageHDU for hdu in hdus] == [False, True, True]
+        assert type(fits.CompImageHDU(IMAGE)) is type(ASTROPYS(IMAGE)) is fits.hdu.CompImageHDU is fits.CompImageHDU
+        again = pickle.loads(pickle.dumps(hdus[1]))
+    assert fits.CompImageHDU is fits.hdu.CompImageHDU is fits.hdu.compressed.CompImageHDU is ASTROPYS
+    assert_array_equal(again.data, IMAGE)
+
+
+def test_every_compressed_image_is_an_instance_of_the_class_in_place():
+    plain = ASTROPYS(IMAGE)
+    with tc.enabled():
+        assert isinstance(plain, fits.CompImageHDU)
+        assert issubclass(ASTROPYS, fits.CompImageHDU)
+        assert isinstance(tc.CompImageHDU(IMAGE), fits.CompImageHDU)
+        assert not isinstance(fits.ImageHDU(IMAGE), fits.CompImageHDU)
+
+        class Mine(fits.CompImageHDU):
+            pass
+
+        assert not isinstance(plain, Mine)
+        assert is_ours(Mine(IMAGE))
+    assert not is_ours(plain)
+
+
+def test_the_signature_names_the_parameters():
+    code = """if True:
+        import inspect
+        from unittest import mock
+        from astropy.io import fits
+        import astropy_tilecomp as tc
+
+        astropys = str(inspect.signature(fits.CompImageHDU))
+        names = list(inspect.signature(fits.CompImageHDU).parameters)
+        with tc.enabled():
+            assert list(inspect.signature(fits.CompImageHDU).parameters)[:len(names)] == names
+        assert str(inspect.signature(fits.CompImageHDU)) == astropys
+        try:
+            mock.create_autospec(fits.CompImageHDU)(None, no_such_argument=1)
+        except TypeError:
+            pass
+        else:
+            raise AssertionError("taken")
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)

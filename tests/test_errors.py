@@ -99,3 +99,14 @@ def test_a_program_may_do_without_astropys_warning():
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="NoSuchError"):
         errors.NoSuchError  # noqa: B018
+
+
+@pytest.mark.parametrize("error", [
+    errors.HeaderError(keyword="ZCMPTYPE", found="FOO", expected="RICE_1"),
+    errors.TruncatedTileError("stream ends", **PLACE),
+    errors.TrailingBytesError(used=10, nbytes=11),
+    errors.UnsupportedError("no"),
+], ids=lambda error: type(error).__name__)
+def test_repr_says_what_str_says(error):
+    assert repr(error) == f"{type(error).__name__}({str(error)!r})"
+    assert error.args[0]

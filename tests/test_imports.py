@@ -18,9 +18,10 @@ each_module = pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to
 LAYERS = {
     "errors": set(),
     "keywords": {"errors"},
-    "tiling": {"errors", "keywords"},
+    "computed": set(),
+    "tiling": {"errors", "keywords", "computed"},
     "codecs": {"errors", "keywords"},
-    "sources": {"errors", "keywords"},
+    "sources": {"errors", "keywords", "threads"},
     "threads": {"errors", "keywords"},
     "decode": {"errors", "keywords", "tiling", "codecs", "sources", "threads"},
     "encode": {"errors", "keywords", "tiling", "codecs", "sources", "threads"},

@@ -1,5 +1,7 @@
 """Many threads on images of every algorithm, and children of a process that has read before."""
 
+import contextlib
+import functools
 import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +15,7 @@ from small_files import PRIMARY
 
 import astropy_tilecomp as tc
 from astropy_tilecomp.codecs import engines
+from astropy_tilecomp.threads import ForkSafeLock
 
 N_THREADS = 8
 SHAPE, TILE = (300, 400), (32, 50)
@@ -95,3 +98,59 @@ def test_a_forked_child_decodes(mixed, monkeypatch):
         for one, other, expected in zip(inherited, anew, pixels, strict=True):
             assert_array_equal(one, expected)
             assert_array_equal(other, expected)
+
+
+def test_no_read_reaches_a_cached_property_with_a_lock(mixed, monkeypatch):
+    """The one of Python 3.11 holds a lock: a child that is forked meanwhile would wait for it for ever."""
+    path, pixels = mixed
+    reached = []
+
+    def get(self, instance, owner=None):
+        reached.append(self.func)
+        return self.func(instance)
+
+    monkeypatch.setattr(functools.cached_property, "__get__", get)
+    for number, image in enumerate(pixels, 1):
+        assert_array_equal(tc.read_section(path, np.s_[10:90, 10:50], hdu=number), image[10:90, 10:50])
+        assert_array_equal(tc.read_image(path, hdu=number), image)
+    with tc.open(path) as hdul:
+        for hdu, image in zip(hdul[1:], pixels, strict=True):
+            assert_array_equal(hdu.section[3], image[3])
+            assert_array_equal(hdu.data, image)
+    assert not reached
+
+
+def _use_package(path):
+    """End with 0 if everything that takes a lock still works."""
+    with tc.enabled(), tc.open(path) as hdul:
+        hdul[1].data, hdul[1].section[3], hdul[1].header
+    tc.read_image(path)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+def test_a_child_is_not_stopped_by_locks_of_its_parent(mixed):
+    """Another thread of the parent holds every lock of the package while the child is made."""
+    path, _ = mixed
+    held, done = threading.Event(), threading.Event()
+    with tc.open(path) as hdul:
+        hdul[1].section[3]
+
+        def hold():
+            with contextlib.ExitStack() as stack:
+                for lock in list(ForkSafeLock._all):
+                    stack.enter_context(lock)
+                held.set()
+                done.wait(60)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait(60)
+        child = multiprocessing.get_context("fork").Process(
+            target=lambda: (_use_package(path), hdul[1].section[3], hdul[1].data, hdul[2].data))
+        child.start()
+        child.join(60)
+        code = child.exitcode
+        child.kill()
+        done.set()
+        thread.join()
+    assert code == 0

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import io
-import threading
 
 from astropy.io import fits
 from astropy.io.fits.file import _File
 
 from ..sources import BufferSource, ByteSource, SourceFile, as_source
+from ..threads import ForkSafeLock
 from ..tiling.cards import read_cards
 
 __all__ = ["data_unit", "forget_source", "header_of", "open_table", "rewritten", "source_of", "whole_file"]
 
-_LOCK = threading.Lock()
+_LOCK = ForkSafeLock()
 _INFLATABLE = ("gzip", "bzip2", "zip", "lzma")  # what astropy calls the kinds of whole-file compression as_source knows
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import threading
 import warnings
 import weakref
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from ..encode import NotEncodableError
 from ..errors import HeaderError, TileCompError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES, TileReader, checked_on_error
 from ..sources import ByteSource
-from ..threads import thread_count
+from ..threads import ForkSafeLock, thread_count
 from ..tiling.cards import CARD_SIZE
 from ..tiling.params import CompressionParams
 from ..tiling.shapes import default_tile_shape
@@ -32,6 +31,7 @@ from .astropy_write import Original, encoded_table, give_rows, narrowed, with_he
 
 __all__ = ["CompImageHDU", "ReadOptions"]
 
+_ASTROPY_HDU = fits.CompImageHDU  # whatever is in its place later
 _DITHER_NUMBERS = {"SUBTRACTIVE_DITHER_1": 1, "SUBTRACTIVE_DITHER_2": 2}
 _NO_DITHER = -1
 
@@ -64,7 +64,7 @@ class _Opening:
     scale_back: bool | None
 
 
-class CompImageHDU(fits.CompImageHDU):
+class CompImageHDU(_ASTROPY_HDU):
     """
     A compressed image.
 
@@ -110,7 +110,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         lossless=False, hcomp_noise_scale=None,
     ):
         self.__dict__.update(
-            _lock=threading.RLock(),
+            _lock=ForkSafeLock(),
             _options=self.__dict__.get("_options")
             or ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes),
             _scaling=(do_not_scale_image_data, uint),
@@ -217,24 +217,24 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     def name(self):
         """EXTNAME, or COMPRESSED_IMAGE."""
         if self._opening is None or self._opening.name:
-            return fits.CompImageHDU.name.fget(self)
+            return _ASTROPY_HDU.name.fget(self)
         text = self._bintable.__dict__.get("_header_str")
         if text is None or _n_cards(text, "EXTNAME") > 1:  # astropy decides which one counts
-            return fits.CompImageHDU.name.fget(self)
+            return _ASTROPY_HDU.name.fget(self)
         return str(self._table_header.get("EXTNAME", self._default_name))
 
     @name.setter
     def name(self, value):
-        fits.CompImageHDU.name.fset(self, value)
+        _ASTROPY_HDU.name.fset(self, value)
 
     @property
     def ver(self):
         """EXTVER, or 1."""
-        return fits.CompImageHDU.ver.fget(self) if self._opening is None else self._table_header.get("EXTVER", 1)
+        return _ASTROPY_HDU.ver.fget(self) if self._opening is None else self._table_header.get("EXTVER", 1)
 
     @ver.setter
     def ver(self, value):
-        fits.CompImageHDU.ver.fset(self, value)
+        _ASTROPY_HDU.ver.fset(self, value)
 
     @property
     def is_image(self):
@@ -244,7 +244,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     def shape(self):
         """Shape of the image, C order."""
         if self._opening is None:
-            return fits.CompImageHDU.shape.fget(self)
+            return _ASTROPY_HDU.shape.fget(self)
         return () if self._is_empty else self._tile_reader.shape
 
     @property
@@ -327,7 +327,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         if self._opening is not None:
             self._convert()
         try:
-            fits.CompImageHDU.data.fset(self, data)
+            _ASTROPY_HDU.data.fset(self, data)
         except KeyError as error:  # astropy looks for its BITPIX
             raise TypeError(f"FITS has no image of type {error.args[0]}") from None
 
@@ -557,7 +557,7 @@ def _restore(cls, state: dict, source: ByteSource | None, header_offset: int) ->
     """Rebuild a pickled HDU."""
     hdu = cls.__new__(cls)
     table = None if source is None else open_table(source, header_offset)
-    hdu.__dict__.update(state, _lock=threading.RLock(), _reader=None, _section=None, _bintable=table, _tmp_bintable=None)
+    hdu.__dict__.update(state, _lock=ForkSafeLock(), _reader=None, _section=None, _bintable=table, _tmp_bintable=None)
     if table is not None:
         _leave_heap_alone(table)
     return hdu

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
-import threading
 import warnings
 
 from astropy.io import fits
@@ -12,6 +12,7 @@ from astropy.io import fits
 from ..errors import HeaderError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource, SourceFile, as_source, is_packed
+from ..threads import ForkSafeLock
 from ..tiling.values import HeaderValues
 from .astropy_files import forget_source, header_of
 from .astropy_hdu import CompImageHDU, ReadOptions
@@ -35,11 +36,11 @@ class TileReading:
     than the header bytes.  HDUs may be asked for from many threads.
     """
 
-    _read_options = ReadOptions()
+    _make_image = CompImageHDU
     _own_source: ByteSource | None = None
 
     def __init__(self, hdus=[], file=None):  # noqa: B006  (astropy's signature)
-        self._read_lock = threading.RLock()
+        self._read_lock = ForkSafeLock()
         super().__init__(hdus, file)
 
     def __len__(self):
@@ -52,7 +53,7 @@ class TileReading:
 
     def _read_next_hdu(self):
         with self._read_lock:
-            self._read_options = self._open_kwargs.pop("tilecomp_options", self._read_options)
+            self._make_image = self._open_kwargs.pop("tilecomp_image", self._make_image)
             wanted = self._open_kwargs.get("disable_image_compression", False)
             self._open_kwargs["disable_image_compression"] = True
             try:
@@ -134,7 +135,7 @@ class TileReading:
     def _image_in(self, table) -> CompImageHDU:
         """The image of a table, read with what this list was opened with."""
         keywords = {name: self._open_kwargs[name] for name in _HDU_KEYWORDS if name in self._open_kwargs}
-        hdu = CompImageHDU(bintable=table, **keywords, **vars(self._read_options))
+        hdu = self._make_image(bintable=table, **keywords)
         hdu.__dict__["_new"] = False
         if "checksum" in self._open_kwargs:
             hdu.__dict__["_output_checksum"] = self._open_kwargs["checksum"]
@@ -225,7 +226,7 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     try:
         hdus = _list_class(mode).fromfile(
             name if source is None else SourceFile(source), mode, memmap, save_backup, cache, lazy,
-            ignore_missing_simple, tilecomp_options=options, **kwargs,
+            ignore_missing_simple, tilecomp_image=functools.partial(CompImageHDU, **vars(options)), **kwargs,
         )
     except BaseException:
         if source is not None and source is not name:

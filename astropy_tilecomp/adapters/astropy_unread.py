@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import threading
 from contextlib import suppress
 
 from astropy.io import fits
 from astropy.io.fits.file import _File
 
 from ..errors import HeaderError
+from ..threads import ForkSafeLock
 from ..tiling.cards import BLOCK_SIZE, CARD_SIZE, header_size, read_cards
 from ..tiling.values import HeaderValues
 
@@ -22,7 +22,7 @@ _KNOWN = frozenset((
 ))
 MOST_NBYTES = 1 << 62  # of a data unit whose end is a place in a file
 
-_lock = threading.RLock()
+_lock = ForkSafeLock()
 
 
 class _UnreadTable:

@@ -13,12 +13,12 @@ import operator
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 
 import numpy as np
 
 from ..codecs import codec_for
+from ..computed import computed_once
 from ..errors import CorruptTileError, HeaderError, UnsupportedError
 from ..files import find_image
 from ..sources import InflatedSource, as_source
@@ -99,12 +99,12 @@ class TileReferences:
         """Shape of a chunk, C order."""
         return tuple(n * tile for n, tile in zip(self.box, self.params.tile_shape))
 
-    @cached_property
+    @computed_once
     def chunk_grid(self) -> tuple[int, ...]:
         """Number of chunks along each axis."""
         return tuple(-(-length // chunk) for length, chunk in zip(self.params.image_shape, self.chunk_shape))
 
-    @cached_property
+    @computed_once
     def runs(self) -> tuple[np.ndarray, np.ndarray]:
         """First table row of each chunk, and the row after its last; (n_chunks,) int64 each, in C order of the chunks."""
         grid = self.params.grid_shape
@@ -116,12 +116,12 @@ class TileReferences:
         stops = np.minimum(starts + self.box[split] * inner, n_rows)
         return first, (np.arange(lines)[:, np.newaxis] * n_rows + stops).ravel()
 
-    @cached_property
+    @computed_once
     def chunk_offset(self) -> np.ndarray:
         """First byte of each chunk in the file, (n_chunks,) int64."""
         return self.tiles["offset"][self.runs[0]]
 
-    @cached_property
+    @computed_once
     def chunk_nbytes(self) -> np.ndarray:
         """Bytes of each chunk in the file, (n_chunks,) int64."""
         last = self.runs[1] - 1
@@ -138,7 +138,7 @@ class TileReferences:
         """The metadata: key to JSON text."""
         return self._documents
 
-    @cached_property
+    @computed_once
     def _documents(self) -> dict[str, str]:
         if self.zarr_format == 3:
             return {

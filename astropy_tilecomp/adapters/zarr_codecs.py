@@ -21,6 +21,7 @@ from ..errors import UnsupportedError
 from ..read import TileReader
 from ..remote import arriving
 from ..sources import BufferSource, ByteSource
+from ..threads import ForkSafeLock
 from ..tiling.cards import BLOCK_SIZE, HeaderCards, read_cards
 from ..tiling.table import TableLayout
 from .extras import extra
@@ -191,7 +192,7 @@ class _Readers:
     """Readers of the chunks that were read last, by store, path and event loop."""
 
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._kept = OrderedDict()
 
     def get(self, byte_getter, loop, make):

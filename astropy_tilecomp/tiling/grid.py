@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
+
+from ..computed import computed_once
 
 __all__ = ["TileGrid"]
 
@@ -57,7 +58,7 @@ class TileGrid:
         """Number of axes."""
         return len(self.image_shape)
 
-    @cached_property
+    @computed_once
     def row_strides(self) -> tuple[int, ...]:
         """Table rows from one tile to the next along each axis."""
         return tuple(prod(self.grid_shape[axis + 1:]) for axis in range(self.ndim))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 import numpy as np
 
 from .. import keywords as kw
+from ..computed import computed_once
 from ..errors import HeaderError, UnsupportedError
 from .values import HeaderValues, require
 
@@ -179,7 +179,7 @@ class CompressionParams:
         """Number of axes of the image."""
         return len(self.image_shape)
 
-    @cached_property
+    @computed_once
     def grid_shape(self) -> tuple[int, ...]:
         """Number of tiles along each axis, C order."""
         return tuple(-(-size // tile) for size, tile in zip(self.image_shape, self.tile_shape))
@@ -209,7 +209,7 @@ class CompressionParams:
         """Type of the stored pixels, in native byte order."""
         return np.dtype(kw.DTYPE_OF_BITPIX[self.zbitpix])
 
-    @cached_property
+    @computed_once
     def offset_dtype(self) -> np.dtype | None:
         """Integer type of the image if BZERO only shifts the stored integers to it (uint16, uint32, uint64, int8)."""
         if not self.unsigned or self.bscale != 1 or self.zbitpix < 0:
@@ -223,7 +223,7 @@ class CompressionParams:
         """Whether BSCALE or BZERO change the stored pixels."""
         return self.bscale != 1 or self.bzero != 0
 
-    @cached_property
+    @computed_once
     def result_dtype(self) -> np.dtype:
         """Type of the pixels after scaling, in native byte order; integers with BLANK become floats that hold NaN."""
         if self.offset_dtype is not None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
+from ..computed import computed_once
 from .grid import TileGrid
 
 __all__ = ["AxisSelection", "Selection", "TileSelection", "select", "select_outer"]
@@ -138,7 +139,7 @@ class Selection:
     def __len__(self) -> int:
         return self.n_tiles
 
-    @cached_property
+    @computed_once
     def rows(self) -> np.ndarray:
         """(n_tiles,) ndarray of int64: table rows of the touched tiles, ascending."""
         rows = np.zeros(1, np.int64)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from functools import cached_property
 
 import numpy as np
 
 from .. import keywords as kw
+from ..computed import computed_once
 from ..errors import HeaderError, TruncatedTileError, UnsupportedError
 from .values import HeaderValues
 
@@ -153,7 +153,7 @@ class TableLayout:
         if not any(name in kw.DATA_COLUMNS for name in names):
             raise HeaderError("no column holds the tiles, expected one of " + ", ".join(kw.DATA_COLUMNS))
 
-    @cached_property
+    @computed_once
     def fields(self) -> dict[str, TableColumn]:
         """Columns that say something about the tiles, by their name."""
         return {column.name: column for column in self.columns if column.name in _FIELDS and column.nbytes}
@@ -163,7 +163,7 @@ class TableLayout:
         """The column of null masks, None without one."""
         return next((self.fields[name] for name in kw.MASK_COLUMNS if name in self.fields), None)
 
-    @cached_property
+    @computed_once
     def dtype(self) -> np.dtype:
         """Structured type of a row, big-endian, with the fields that say something about the tiles."""
         fields = self.fields.values()

@@ -352,7 +352,7 @@ def _sample_of(image, hdu, max_pixels: int) -> tuple[str, tuple[int, ...], np.nd
             shape, offset_dtype = reader.shape, reader.params.offset_dtype
             pixels = reader.read(_middle(shape, max_pixels))
         else:
-            shape = tuple(found.header[f"NAXIS{axis}"] for axis in range(found.header["NAXIS"], 0, -1))
+            shape = found.shape
             offset_dtype = _offset_dtype(found.header)
             pixels = _plain_pixels(source, found, shape, _middle(shape, max_pixels))
     if offset_dtype is not None:
@@ -372,7 +372,7 @@ def _find(source: ByteSource, hdu) -> FoundHDU:
 
 
 def _offset_dtype(header) -> np.dtype | None:
-    bits, bzero = header["BITPIX"], header.get("BZERO", 0)
+    bits, bzero = int(header["BITPIX"]), header.get("BZERO", 0)
     if header.get("BSCALE", 1) != 1 or bits < 0:
         return None
     if bits == 8:

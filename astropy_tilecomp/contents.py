@@ -252,11 +252,10 @@ def _describe(source: ByteSource, found: FoundHDU) -> HDUInfo:
             image = _describe_image(source, found)
         except TileCompError as error:
             problem = str(error)
-    header = found.header
     return HDUInfo(
-        found.number, _kind(found), found.name, found.version, image.shape if image else _shape(header),
+        found.number, _kind(found), found.name, found.version, image.shape if image else _shape(found),
         found.header_offset, found.data_offset - found.header_offset, found.data_end - found.data_offset,
-        max(0, found.data_end - source.nbytes), "CHECKSUM" in header or "DATASUM" in header, image, problem,
+        max(0, found.data_end - source.nbytes), "CHECKSUM" in found.header or "DATASUM" in found.header, image, problem,
     )
 
 
@@ -271,11 +270,11 @@ def _kind(found: FoundHDU) -> str:
     return "image" if xtension == "IMAGE" else "other"
 
 
-def _shape(header) -> tuple[int, ...]:
+def _shape(found: FoundHDU) -> tuple[int, ...]:
     """Shape of a plain image, rows of a table."""
-    if header.get("XTENSION") in ("BINTABLE", "TABLE", "A3DTABLE"):
-        return (header["NAXIS2"],) if header["NAXIS"] >= 2 else ()
-    return tuple(header[f"NAXIS{axis}"] for axis in range(header["NAXIS"], 0, -1))
+    if found.header.get("XTENSION") in ("BINTABLE", "TABLE", "A3DTABLE"):
+        return found.shape[-2:-1]
+    return found.shape
 
 
 def read_table(source: ByteSource, found: FoundHDU) -> tuple[CompressionParams, TileTable]:

@@ -9,9 +9,11 @@ from math import prod
 import numpy as np
 
 from .errors import HeaderError
+from .keywords import DTYPE_OF_BITPIX
 from .read import TileReader
-from .sources import ByteSource, as_source
+from .sources import ByteSource, as_source, kind_of_packing
 from .tiling.cards import BLOCK_SIZE, HeaderCards, header_size, read_cards
+from .tiling.values import HeaderValues
 
 __all__ = ["FoundHDU", "find_image", "find_images", "read_image", "read_section", "walk"]
 
@@ -56,6 +58,12 @@ class FoundHDU:
         return xtension in ("BINTABLE", "A3DTABLE") and self.header.get("ZIMAGE") in (True, "T")
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the data array, C order; of a table, that of its bytes."""
+        values = HeaderValues(self.header)
+        return tuple(values.integer(f"NAXIS{axis}") for axis in range(values.integer("NAXIS"), 0, -1))
+
+    @property
     def name(self) -> str:
         """EXTNAME, in upper case; empty if there is none."""
         return str(self.header.get("EXTNAME", "")).strip().upper()
@@ -85,19 +93,27 @@ def walk(source: ByteSource) -> Iterator[FoundHDU]:
         If the file does not begin with a FITS header, or a header has no end or impossible sizes.
     """
     if source.nbytes == 0:
-        raise HeaderError(f"{source.name}: no FITS file: it is empty")
+        raise HeaderError(f"{source.name}: not a FITS file: it is empty")
     offset, number = 0, 0
     while offset < source.nbytes:
         head = source.read(offset, min(offset + FIRST_READ, source.nbytes))
         if bytes(head[:9]) not in (b"SIMPLE  =", b"XTENSION="):
             if number == 0:
-                raise HeaderError(f"{source.name}: no FITS file: it begins with {bytes(head[:9])!r}")
+                raise HeaderError(_not_fits(source.name, bytes(head[:9])))
             return  # whatever follows the last HDU
         header = _read_header(source, offset, head)
         data_offset = offset + header.nbytes
         found = FoundHDU(number, header, offset, data_offset, data_offset + _data_nbytes(header, number))
         yield found
         offset, number = found.end, number + 1
+
+
+def _not_fits(name: str, start: bytes) -> str:
+    """Say what a file is that does not begin with a header."""
+    kind = kind_of_packing(start)
+    if kind:
+        return f"{name}: compressed as a whole ({kind}), expected a plain FITS file: gunzip it first"
+    return f"{name}: not a FITS file: it begins with {start!r}"
 
 
 def _read_header(source: ByteSource, offset: int, head) -> HeaderCards:
@@ -121,17 +137,17 @@ def _data_nbytes(header: HeaderCards, number: int) -> int:
     groups = header.get("GROUPS") is True and axes[:1] == [0]
     n_values = prod(axes[1:] if groups else axes) if axes else 0
     bitpix = header.get("BITPIX")
-    if bitpix not in (8, 16, 32, 64, -32, -64):
+    if bitpix not in DTYPE_OF_BITPIX:
         raise HeaderError(f"HDU {number}", keyword="BITPIX", found=bitpix, expected="8, 16, 32, 64, -32 or -64")
     pcount = _size(header, "PCOUNT", number, 0)
-    return abs(bitpix) // 8 * _size(header, "GCOUNT", number, 1) * (pcount + n_values)
+    return abs(int(bitpix)) // 8 * _size(header, "GCOUNT", number, 1) * (pcount + n_values)
 
 
 def _size(header: HeaderCards, keyword: str, number: int, default: int | None = None) -> int:
-    value = header.get(keyword, default)
-    if type(value) is not int or value < 0:
-        raise HeaderError(f"HDU {number}", keyword=keyword, found=value, expected="a number of 0 or more")
-    return value
+    try:
+        return HeaderValues(header).integer(keyword, default, low=0)
+    except HeaderError as error:
+        raise HeaderError(f"HDU {number}", keyword=keyword, found=error.found, expected="a number of 0 or more") from None
 
 
 def find_image(source: ByteSource, hdu: int | str | tuple[str, int] | None = None) -> FoundHDU:

@@ -31,7 +31,9 @@ __all__ = [
     "SourcePart",
     "SpooledSource",
     "as_source",
+    "decompresses",
     "is_packed",
+    "kind_of_packing",
     "opened",
 ]
 
@@ -163,6 +165,11 @@ class ByteSource:
             `nbytes` of a part are bytes that exist.
         """
         return SourcePart(self, start, stop)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a pickle of this source would lead to other bytes than it reads."""
+        return False
 
     def close(self) -> None:
         """Give up what the source holds; reading then raises ValueError.  Closing twice is allowed."""
@@ -426,8 +433,18 @@ class FileSource(ByteSource):
     def close(self):
         self._descriptor = None
 
-    def __reduce__(self):
+    @property
+    def is_replaced(self):
+        """Whether the path leads to another file by now, or to none."""
         if self._path is None:
+            return False
+        try:
+            return not os.path.samestat(os.stat(self._path), os.fstat(self._open_descriptor().number))
+        except OSError:
+            return True
+
+    def __reduce__(self):
+        if self._path is None or self.is_replaced:
             return super().__reduce__()
         return _reopen_file, (self._path, self.nbytes, self._mtime_ns)
 
@@ -590,6 +607,10 @@ class InflatedSource(SpooledSource):
             super().__init__(plain, f"{origin.name} ({kind})")
         self.name = origin.name
 
+    @property
+    def is_replaced(self):
+        return self._origin.is_replaced
+
     def close(self):
         super().close()
         self._origin.close()
@@ -626,11 +647,23 @@ def _open_zip(packed):
 
 def _inflated(source: ByteSource) -> ByteSource:
     """The source itself, or what is in it if the whole of it is compressed."""
-    kind = _kind_of(bytes(source.read(0, min(_MAGIC_NBYTES, source.nbytes))))
+    kind = kind_of_packing(bytes(source.read(0, min(_MAGIC_NBYTES, source.nbytes))))
     return source if kind is None else InflatedSource(source, kind)
 
 
-def _kind_of(start: bytes) -> str | None:
+def kind_of_packing(start: bytes) -> str | None:
+    """
+    How a file is compressed as a whole.
+
+    Parameters
+    ----------
+    start : bytes
+        Its first 6 bytes.
+
+    Returns
+    -------
+    {"gzip", "bz2", "zip", "xz"} or None
+    """
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -649,7 +682,7 @@ def is_packed(path) -> bool:
         If it cannot be read.
     """
     with open(os.path.expanduser(path), "rb", buffering=0) as file:
-        return _kind_of(file.read(_MAGIC_NBYTES)) is not None
+        return kind_of_packing(file.read(_MAGIC_NBYTES)) is not None
 
 
 _AHEAD_NBYTES = 4 * 2880
@@ -832,7 +865,7 @@ def _from_file_object(file):
         return file.source
     bare = file.file if isinstance(file, tempfile._TemporaryFileWrapper) else file
     raw = getattr(bare, "raw", bare)
-    if _decompresses(file):
+    if decompresses(file):
         return _from_decompressor(file)
     if not isinstance(raw, io.FileIO):  # others may have a fileno too, but of other bytes
         return LockedSource(file) if not hasattr(file, "seekable") or file.seekable() else SpooledSource(file)
@@ -849,7 +882,15 @@ def _from_decompressor(file):
     return source
 
 
-def _decompresses(file) -> bool:
+def decompresses(file) -> bool:
+    """
+    Whether an open file object inflates what it reads.
+
+    Parameters
+    ----------
+    file : object
+        Anything.
+    """
     import bz2
     import gzip
     import lzma
@@ -858,11 +899,5 @@ def _decompresses(file) -> bool:
 
 
 def _path_of(raw: io.FileIO) -> str | None:
-    """The absolute path of an open file, if its name still leads to it."""
-    if not isinstance(raw.name, (str, os.PathLike)):
-        return None
-    path = os.path.abspath(raw.name)
-    try:
-        return path if os.path.samestat(os.stat(path), os.fstat(raw.fileno())) else None
-    except OSError:
-        return None
+    """The absolute path of an open file, if it has a name."""
+    return os.path.abspath(raw.name) if isinstance(raw.name, (str, os.PathLike)) else None

@@ -354,13 +354,9 @@ def _tile_of(text: str):
         raise HeaderError(keyword="FZTILE", found=text, expected="ROW, WHOLE or sizes such as (100,100)") from None
 
 
-def _shape_of(header) -> tuple[int, ...]:
-    return tuple(header[f"NAXIS{axis}"] for axis in range(header["NAXIS"], 0, -1))
-
-
 def _params_of(found: FoundHDU, settings: _Settings) -> CompressionParams:
     """The parameters for one image of the file; its pixels are taken as they are stored."""
-    header, shape = found.header, _shape_of(found.header)
+    header, shape = found.header, found.shape
     lossless = settings.lossless or settings.level == 0
     tile_shape = settings.tile_shape
     if tile_shape == "row":

@@ -65,7 +65,7 @@ def check_no_fits(command, folder, *words):
     (folder / "text.fits").write_text("this is no image\n" * 999)
     message = fail(command, folder / "text.fits", *words)
     assert "text.fits" in message
-    assert "no FITS file" in message
+    assert "not a FITS file" in message
 
 
 def leftovers(folder):

@@ -355,7 +355,7 @@ def test_the_same_file_read_by_path_without_hdus(rice):
         tc.read_image(rice, hdu=0)
     with pytest.raises(tc.HeaderError, match=r"no HDU 5 found; there are 0, 1 COMPRESSED_IMAGE$"):
         tc.read_image(rice, hdu=5)
-    with pytest.raises(tc.HeaderError, match="no FITS file"):
+    with pytest.raises(tc.HeaderError, match="not a FITS file"):
         tc.read_image(b"This is no FITS file".ljust(2880))
 
 

@@ -202,5 +202,5 @@ def test_an_empty_file(tmp_path, words):
     (tmp_path / "empty.fits").touch()
     result = run(*words, tmp_path / "empty.fits")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == f"tilecomp: {tmp_path / 'empty.fits'}: no FITS file: it is empty\n"
+    assert result.stderr == f"tilecomp: {tmp_path / 'empty.fits'}: not a FITS file: it is empty\n"
     assert [path.name for path in tmp_path.iterdir()] == ["empty.fits"]

@@ -100,5 +100,5 @@ def test_a_broken_header_is_a_problem_of_its_hdu(tmp_path):
 
 
 def test_no_fits_file_raises():
-    with pytest.raises(tc.HeaderError, match="no FITS file"):
+    with pytest.raises(tc.HeaderError, match="not a FITS file"):
         tc.info(b"nothing of the kind" * 300)

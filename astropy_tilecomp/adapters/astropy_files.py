@@ -11,7 +11,7 @@ from ..sources import BufferSource, ByteSource, SourceFile, as_source
 from ..threads import ForkSafeLock
 from ..tiling.cards import read_cards
 
-__all__ = ["data_unit", "forget_source", "header_of", "open_table", "rewritten", "source_of", "whole_file"]
+__all__ = ["data_unit", "forget_source", "header_of", "open_table", "portable_table", "rewritten", "source_of", "whole_file"]
 
 _LOCK = ForkSafeLock()
 _INFLATABLE = ("gzip", "bzip2", "zip", "lzma")  # what astropy calls the kinds of whole-file compression as_source knows
@@ -45,7 +45,7 @@ def _open_source(file) -> ByteSource:
     inner = file._file
     if isinstance(inner, SourceFile):
         return inner.source
-    if file.compression in _INFLATABLE and isinstance(file.name, str):
+    if file.compression in _INFLATABLE and isinstance(file.name, str) and not file.file_like:
         return as_source(file.name)
     return as_source(inner)
 
@@ -129,6 +129,29 @@ def open_table(source: ByteSource, header_offset: int):
     file = _File(SourceFile(source))
     file.seek(header_offset)
     return fits.BinTableHDU.readfrom(file)
+
+
+def portable_table(bintable) -> tuple[ByteSource, int]:
+    """
+    What a pickle of a table HDU holds.
+
+    Parameters
+    ----------
+    bintable : fits.BinTableHDU
+        From a file, a buffer or memory.
+
+    Returns
+    -------
+    source : ByteSource
+        The whole file; the bytes of the HDU alone where the name of the file leads to another one by now.
+    header_offset : int
+        First byte of the HDU in the source.
+    """
+    source = whole_file(bintable)
+    if not source.is_replaced:
+        return source, bintable._header_offset
+    hdu = source.part(bintable._header_offset, bintable._data_offset + bintable._data_size)
+    return BufferSource(hdu.read(0, hdu.nbytes), source.name), 0
 
 
 def rewritten(bintable):

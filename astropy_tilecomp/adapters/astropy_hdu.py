@@ -24,7 +24,7 @@ from ..tiling.params import CompressionParams
 from ..tiling.shapes import default_tile_shape
 from ..tiling.values import HeaderValues
 from .astropy_errors import with_cfitsio_words
-from .astropy_files import data_unit, header_of, open_table, rewritten, whole_file
+from .astropy_files import data_unit, header_of, open_table, portable_table, rewritten
 from .astropy_repr import html_of, line_of
 from .astropy_section import TileSection
 from .astropy_write import Original, encoded_table, give_rows, narrowed, with_header
@@ -545,7 +545,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         state = {name: value for name, value in self.__dict__.items() if name not in _OF_THIS_PROCESS}
         if self._bintable is None:
             return _restore, (type(self), state, None, 0)
-        return _restore, (type(self), state, whole_file(self._bintable), self._bintable._header_offset)
+        return _restore, (type(self), state, *portable_table(self._bintable))
 
 
 _STORED_WITH_BZERO = ("i1", "u2", "u4", "u8")  # scaled back by astropy they would lose it

@@ -9,12 +9,13 @@ import warnings
 
 from astropy.io import fits
 
-from ..errors import HeaderError, TileCompWarning
+from ..errors import HeaderError, TileCompWarning, UnsupportedError
 from ..read import DEFAULT_CACHE_BYTES
-from ..sources import ByteSource, SourceFile, as_source, is_packed
+from ..sources import ByteSource, SourceFile, as_source, decompresses, is_packed
 from ..threads import ForkSafeLock
 from ..tiling.values import HeaderValues
 from .astropy_files import forget_source, header_of
+from .astropy_flush import TileFlushing
 from .astropy_hdu import CompImageHDU, ReadOptions
 from .astropy_sizes import NextHeader, impossible_size, next_header
 from .astropy_unread import unread_image
@@ -26,7 +27,7 @@ _READ_BY_ASTROPY = ("checksum", "ignore_missing_end")
 _HDU_KEYWORDS = ("scale_back", "uint", "do_not_scale_image_data")
 
 
-class TileReading:
+class TileReading(TileFlushing):
     """
     Makes any class of HDU lists wrap the compressed images it reads in `CompImageHDU`.
 
@@ -196,13 +197,16 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     Returns
     -------
     HDUList
-        To be closed, best by ``with``.  With mode "update" a local file is replaced as a whole when it is flushed or closed
-        and something changed: a crash leaves the old file or the new one.
+        To be closed, best by ``with``.  With mode "update" a local file, also a gzipped one, is replaced as a whole when it is
+        flushed or closed and something changed: a crash leaves the old file or the new one.  The new content of a file object
+        is complete before it is copied there.
 
     Raises
     ------
     OSError
-        If the file cannot be opened or is no FITS file.
+        If the file cannot be opened or is not a FITS file.
+    UnsupportedError
+        If an open file that decompresses is to be changed.
     ValueError
         If an option makes no sense.
 
@@ -223,6 +227,8 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     if mode in _READING_MODES:
         source = _source_for(name, kwargs.pop("fsspec_kwargs", None) or storage_options, remote)
         kwargs.pop("use_fsspec", None)
+    elif decompresses(name):
+        raise UnsupportedError(f"{name!r}: mode {mode!r} needs a file that can be changed, found one that only inflates")
     try:
         hdus = _list_class(mode).fromfile(
             name if source is None else SourceFile(source), mode, memmap, save_backup, cache, lazy,

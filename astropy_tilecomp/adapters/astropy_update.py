@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
+import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from astropy.io.fits.file import _File
 
@@ -12,6 +16,7 @@ from ..atomic import replacing
 from ..files import walk
 from ..sources import FileSource
 from .astropy_files import forget_source, open_table
+from .astropy_flush import has_changed
 from .astropy_hdu import CompImageHDU
 from .astropy_open import HDUList
 
@@ -24,7 +29,7 @@ class UpdatedHDUList(HDUList):
 
     Notes
     -----
-    Where nothing changed, nothing is written.  Files compressed as a whole and file objects are updated by astropy.
+    Where nothing changed, nothing is written.  The new content of a file object is written to a temporary file, then copied.
     """
 
     def __init__(self, hdus=[], file=None):  # noqa: B006  (astropy's signature)
@@ -37,12 +42,11 @@ class UpdatedHDUList(HDUList):
             self._file._tilecomp_list = weakref.ref(self)
 
     def _flush_update(self):
-        if self._file.compression or self._file.file_like:
-            return super()._flush_update()
         try:
             for hdu in self:
                 hdu._prewriteto(inplace=True)
-            if self._wasresized() or self._truncate or any(map(_has_changed, self)):
+            if self._wasresized() or self._truncate or any(map(has_changed, self)):
+                self._refuse_cut_file()
                 self._replace_file()
         finally:
             for hdu in self:
@@ -50,16 +54,17 @@ class UpdatedHDUList(HDUList):
 
     def _replace_file(self):
         old = self._file
-        with replacing(old.name, overwrite=True) as file:
-            target = _File(file)
+        with (_copied_to if _is_callers(old) else _put_in_place_of)(old) as target:
             for hdu in self:
                 hdu._writeto(target, inplace=True, copy=True)
             target.flush()
-        memmap = old.memmap
         forget_source(old)
-        old.close()
-        self._file = _File(old.name, mode="update", memmap=memmap)
-        self._tell_file()
+        if _is_callers(old):
+            old.size = old._file.seek(0, os.SEEK_END)
+        else:
+            old.close()
+            self._file = _File(old.name, mode="update", memmap=old.memmap)
+            self._tell_file()
         self._resize = self._truncate = False
         for hdu in self:
             hdu._file = self._file
@@ -79,6 +84,7 @@ class UpdatedHDUList(HDUList):
             Called with the path and the number that the HDU has in the file.
         """
         with self._read_lock:
+            self._refuse_cut_file()
             self._file.flush()
             old = hdu._bintable
             with FileSource(self._file.name) as source:
@@ -121,13 +127,43 @@ def list_of(hdu: CompImageHDU) -> UpdatedHDUList:
     Raises
     ------
     ValueError
-        If it was not opened by `open` with mode "update", or is no plain local file.
+        If it was not opened by `open` with mode "update", or is not a plain local file.
     """
     file = hdu._bintable._file
     found = None if file is None else getattr(file, "_tilecomp_list", lambda: None)()
-    if found is None or file.closed or file.compression or file.file_like:
+    if found is not None and not file.closed and file.compression:
+        raise ValueError(f"{file.name} is compressed as a whole ({file.compression}): gunzip it first, or change hdu.data")
+    if found is None or file.closed or _is_callers(file):
         raise ValueError('pixels on disk can be replaced in a local file that tc.open(..., mode="update") has open')
     return found
+
+
+def _is_callers(file: _File) -> bool:
+    """Whether a file can only be changed through the file object that the caller gave."""
+    return file.file_like or not isinstance(file.name, str) or not file.name
+
+
+@contextmanager
+def _put_in_place_of(old: _File) -> Iterator[_File]:
+    """A file that takes the place of another, compressed as that one is."""
+    with replacing(old.name, overwrite=True) as file:
+        if old.compression is None:
+            yield _File(file)
+            return
+        with gzip.GzipFile(old.name.removesuffix(".gz"), "wb", fileobj=file, mtime=0) as packed:
+            yield _File(packed)
+
+
+@contextmanager
+def _copied_to(old: _File) -> Iterator[_File]:
+    """A temporary file whose content replaces that of the caller's file object."""
+    with tempfile.NamedTemporaryFile(prefix="astropy_tilecomp-") as file:
+        yield _File(file)
+        file.seek(0)
+        old._file.seek(0)
+        shutil.copyfileobj(file, old._file, 1 << 20)
+        old._file.truncate()
+        old._file.flush()
 
 
 def _written(hdu) -> list:
@@ -136,11 +172,3 @@ def _written(hdu) -> list:
         return [hdu]
     parts = [] if hdu._bintable is None else [hdu._bintable]
     return parts if hdu._opening is not None else [hdu, *parts]
-
-
-def _has_changed(hdu) -> bool:
-    """Whether an HDU is new, or its header or, as far as that can be told, its data are not those of the file."""
-    if not isinstance(hdu, CompImageHDU):
-        return hdu._new or hdu._header._modified or hdu._has_data
-    table = hdu._bintable
-    return table is None or table._new or table._header._modified or table._data_replaced

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import warnings
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from astropy.io import fits
-from astropy.io.fits.hdu.base import BITPIX2DTYPE, DELAYED
+from astropy.io.fits.hdu.base import DELAYED
 from astropy.io.fits.verify import _ErrList
 
 from ..codecs import engine as engines
@@ -23,11 +24,13 @@ from ..tiling.cards import CARD_SIZE
 from ..tiling.params import CompressionParams
 from ..tiling.shapes import default_tile_shape
 from ..tiling.values import HeaderValues
+from ..write import params_for
 from .astropy_errors import with_cfitsio_words
 from .astropy_files import data_unit, header_of, open_table, portable_table, rewritten
+from .astropy_pixels import Storage, choose_storage, has_offset, scale_in
 from .astropy_repr import html_of, line_of
 from .astropy_section import TileSection
-from .astropy_write import Original, encoded_table, give_rows, narrowed, with_header
+from .astropy_write import Original, encoded_table, give_rows, with_header
 
 __all__ = ["CompImageHDU", "ReadOptions"]
 
@@ -101,6 +104,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     """
 
     _opening = None  # an _Opening as long as astropy's own attributes are missing
+    _is_scaling = False
 
     def __init__(
         self, data=None, header=None, name=None, compression_type=None, tile_shape=None, hcomp_scale=0,
@@ -119,6 +123,9 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             _section=None,
             _settings_read=None,
             _tmp_bintable=None,
+            _tile_shape_asked=_checked_tile_shape(tile_shape),
+            _algorithm_asked=compression_type is not None,
+            _data_are_stored=False,
             hcomp_noise_scale=hcomp_noise_scale,
         )
         if bintable is None:
@@ -128,12 +135,15 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 quantize_level = _lossless_level(hcomp_scale, hcomp_noise_scale)
             if compression_type is None:
                 compression_type = "GZIP_2" if lossless and _is_float(data) else "RICE_1"
-            if tile_shape is None and 0 in np.shape(data):
-                tile_shape = default_tile_shape(data.shape, compression_type)  # astropy's own has the 0 in it
+            without_shape = "RICE_1" if data is None else compression_type  # astropy asks for the axes that HCOMPRESS_1 is to have
             super().__init__(
-                data, header, name, compression_type, tile_shape, hcomp_scale, hcomp_smooth, quantize_level,
-                quantize_method, dither_seed, do_not_scale_image_data, uint, scale_back,
+                data, header, name, without_shape, _tile_shape_for(data, tile_shape, compression_type), hcomp_scale,
+                hcomp_smooth, quantize_level, quantize_method, dither_seed, do_not_scale_image_data, uint, scale_back,
             )
+            self.__dict__["_data_are_stored"] = do_not_scale_image_data
+            self.compression_type = compression_type
+            if data is None and tile_shape is not None:
+                self.tile_shape = self._tile_shape_asked
             return
         if bintable._file is None and bintable._buffer is None:
             bintable = self.__dict__["_bintable"] = rewritten(bintable)
@@ -318,6 +328,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             if "data" not in self.__dict__:
                 data = self.section.read()
                 self.__dict__["data"] = data
+                self.__dict__["_data_are_stored"] = self._scaling[0]
                 if self._opening is None or self._tile_reader.params.scaled:
                     self._take_scale_out()
         return self.__dict__["data"]
@@ -326,10 +337,33 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     def data(self, data):
         if self._opening is not None:
             self._convert()
+        if data is not None and self.__dict__.get("data") is data:
+            return
+        replaces = self._bintable is not None or self.__dict__.get("data") is not None
+        self._fit_tiles(np.shape(data))
         try:
             _ASTROPY_HDU.data.fset(self, data)
         except KeyError as error:  # astropy looks for its BITPIX
             raise TypeError(f"FITS has no image of type {error.args[0]}") from None
+        original = self._original() if self._scaling[0] and data is not None else None
+        self.__dict__["_data_are_stored"] = original is not None and self.data.dtype.newbyteorder("=") == original.dtype
+        if replaces and not self._data_are_stored and not self._is_scaling:
+            self._forget_scale()
+
+    def _forget_scale(self):
+        """Take the cards of the pixels that were replaced out of the header."""
+        offset = self.data is not None and has_offset(self.data.dtype)
+        for keyword in ("BLANK", *(() if offset else ("BSCALE", "BZERO"))):
+            self.header.remove(keyword, ignore_missing=True, remove_all=True)
+
+    def _fit_tiles(self, shape: tuple[int, ...]) -> None:
+        """Give new pixels the tile shape that was asked for, or one that HCOMPRESS_1 can have."""
+        if not shape or not hasattr(self, "tile_shape"):
+            return
+        if self._tile_shape_asked is not None and len(self._tile_shape_asked) == len(shape):
+            self.tile_shape = self._tile_shape_asked
+        elif self._bintable is None and self.compression_type == "HCOMPRESS_1" and len(shape) > 1:
+            self.tile_shape = default_tile_shape(shape, self.compression_type)
 
     def _take_scale_out(self):
         """Make the header that of the scaled data, as astropy does; it does not count as changed by that."""
@@ -453,73 +487,118 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     def _table_to_write(self) -> fits.BinTableHDU:
         """The table to write: that of the file, if only its header changed; with new tiles where pixels changed."""
-        if self._bintable is None or self.__dict__.get("data", self) is None:
-            return self._encoded_table(self.data)
         if self._opening is not None and not self._data_loaded:
             return self._bintable
-        if self._scale_back and self._has_data and self.data.dtype.str[1:] not in _STORED_WITH_BZERO:
-            self._scale_internal(BITPIX2DTYPE[self._orig_bitpix], blank=self._orig_blank)
-        original = self._original() if self._settings == self._settings_read else None
-        if original is None:
-            return self._encoded_table(self.data if self._has_data else self._stored_pixels())
-        changed = original.changed_tiles(self.data) if self._has_data else np.zeros(original.params.n_tiles, bool)
-        if not changed.any():
-            return self._with_edited_header() if self.header._modified else self._bintable
-        if not original.can_mix or self.data.dtype.newbyteorder("=") not in (original.params.dtype, original.params.offset_dtype):
+        data, original = self.__dict__.get("data", self), self._original()
+        if self._bintable is None or data is None:
             return self._encoded_table(self.data)
-        header = with_header(self._bintable.header, self.header)
-        return self._encoded_table(self.data, header, original, changed)
+        if original is None or self._settings != self._settings_read:
+            return self._encoded_table(self._stored_pixels() if data is self else data)
+        if data is self:
+            return self._with_edited_header(None) if self.header._modified else self._bintable
+        view = self._view_of(original)
+        if view is None:
+            return self._encoded_table(data)
+        changed = view.changed_tiles(data)
+        if not changed.any():
+            return self._with_edited_header(self._meaning_of(view)) if self.header._modified else self._bintable
+        if not view.holds(data, changed) or self._scale_back:
+            return self._encoded_table(data)
+        return self._mixed_table(data, view, changed)
 
-    def _original(self) -> Original | None:
-        """What is in the file, if it can be read and has the shape and type of the data."""
-        if self._is_empty or (self._bintable._file is not None and self._bintable._file.closed):
+    def _original(self) -> TileReader | None:
+        """What reads the image in the file; None if there is none."""
+        if self._bintable is None or self._is_empty or (self._bintable._file is not None and self._bintable._file.closed):
             return None
-        reader, read = self._tile_reader, self.section.read_from_file
-        if self._has_data:
-            if self.data.shape != reader.shape:
-                return None
-            if self.data.dtype.newbyteorder("=") != reader.result_dtype:
-                if not self._is_stored_type(reader.params):
-                    return None
-                reader = self._open_reader(scaled=False)
-                read = reader.read
-        return Original(reader, self._table_header, data_unit(self._bintable), read)
+        return self._tile_reader
 
-    def _is_stored_type(self, params) -> bool:
-        """Whether the data are the stored pixels, under the scale that the file has."""
-        scale = (self.header.get("BSCALE", 1), self.header.get("BZERO", 0))
-        return self.data.dtype.newbyteorder("=") == params.dtype and scale == (params.bscale, params.bzero)
+    def _view_of(self, reader: TileReader) -> Original | None:
+        """The image in the file as the pixels in memory show it; None where they have another shape or type."""
+        reader = self._open_reader(scaled=False) if self._data_are_stored else reader
+        if self.data.shape != reader.shape or self.data.dtype.newbyteorder("=") != reader.result_dtype:
+            return None
+        read = reader.read if self._data_are_stored else self.section.read_from_file
+        return Original(reader, self._table_header, data_unit(self._bintable), read, scaled=not self._data_are_stored)
+
+    def _meaning_of(self, view: Original) -> CompressionParams | None:
+        """What stored pixels mean; None where the cards of the header tell, which loading the data takes out of it."""
+        cards_tell = self._data_are_stored or (self.data.dtype.kind in "iu" and not has_offset(self.data.dtype))
+        return None if cards_tell else view.params
 
     def _stored_pixels(self) -> np.ndarray | None:
-        return None if self._is_empty else self._open_reader(scaled=False).read()
+        """The pixels in the file, to be stored with other settings under the same scale."""
+        if self._is_empty:
+            return None
+        self.__dict__["_data_are_stored"] = True
+        return self._open_reader(scaled=False).read()
 
-    def _with_edited_header(self) -> fits.BinTableHDU:
+    def _with_edited_header(self, meaning: CompressionParams | None) -> fits.BinTableHDU:
+        """The table of the file under the header that the image has now."""
         table = copy.copy(self._bintable)
-        table.header = with_header(self._bintable.header, self.header)
+        table.header = with_header(self._bintable.header, self.header, meaning)
         return table
 
-    def _encoded_table(self, data, header=None, original=None, changed=None) -> fits.BinTableHDU:
-        """The table of the image, encoded; of an HDU without data, its header alone."""
-        if header is None:
-            if self.compression_type == "NOCOMPRESS":
-                self.quantize_level = 0.0
-            table = self._get_bintable_without_data()
-            header = table.header
-            for _ in range(self.header._countblanks() - header._countblanks()):
-                header.append()
-            if data is None:
-                return table
-            data = narrowed(data, header)
-        if "ZDATASUM" in header and str(header["ZDATASUM"]).strip() != str(self._calculate_datasum()):
-            del header["ZDATASUM"]
-            header.remove("ZHECKSUM", ignore_missing=True)
+    def _mixed_table(self, data, view: Original, changed: np.ndarray) -> fits.BinTableHDU:
+        """The table of the file with new tiles where pixels changed."""
+        header = with_header(self._bintable.header, self.header, self._meaning_of(view))
+        params = replace(CompressionParams.from_header(header), hcomp_scale=self._encoder_scale(view))
+        return self._encoded(data, params, table=self._without_stale_sums(header), original=view, changed=changed)
+
+    def _encoded_table(self, data) -> fits.BinTableHDU:
+        """The table of all pixels, encoded; of an HDU without data, its header alone."""
+        if data is None:
+            return self._get_bintable_without_data()
+        storage = self._storage(data)
+        params = params_for(
+            np.shape(data), storage.pixels.dtype, algorithm=storage.algorithm, tile_shape=self.tile_shape,
+            lossless=storage.lossless and storage.pixels.dtype.kind == "f", quantize_method=self.quantize_method,
+            dither_seed=self._seed(storage), hcomp_scale=self._encoder_scale(None), hcomp_smooth=self.hcomp_smooth, style="astropy",
+        )
+        if params.offset_dtype is None:
+            params = replace(params, bscale=storage.bscale, bzero=storage.bzero)
+        params = replace(params, blank=storage.blank)
+        return self._encoded(storage.pixels, params, image=self._without_stale_sums(self.header))
+
+    def _encoded(self, data, params, **how) -> fits.BinTableHDU:
+        options = {"threads": self._options.threads, "engine": self._options.engine}
         try:
-            return encoded_table(
-                header, data, quantize_level=self.quantize_level, hcomp_scale=self._encoder_scale(original),
-                original=original, changed=changed, threads=self._options.threads, engine=self._options.engine,
-            )
+            return encoded_table(data, params, quantize_level=self.quantize_level, **how, **options)
         except NotEncodableError as error:
             raise with_cfitsio_words(error, self.compression_type) from None
+
+    def _storage(self, data) -> Storage:
+        """How all pixels are stored: see `choose_storage`."""
+        if self._data_are_stored:
+            return Storage(data, self.compression_type, data.dtype.kind != "f" or self._keeps_floats, **scale_in(self.header, data.dtype))
+        reader, old = self._original(), None
+        if reader is not None and reader.params.zbitpix > 0 and reader.result_dtype.kind == "f":
+            old = reader.params
+        asked = self._algorithm_asked if reader is None else self._settings != self._settings_read
+        return choose_storage(
+            data, self.header, self.compression_type, lossless=self._keeps_floats, asked=asked, old=old,
+            rounded=bool(self._scale_back) and old is not None,
+        )
+
+    @property
+    def _keeps_floats(self) -> bool:
+        """Whether floats are stored without loss: none were quantized in the file, and nobody asked for it since."""
+        reader = self._original()
+        if reader is None or self._settings_read is None or self._settings != self._settings_read:
+            return self.quantize_level == 0
+        return not reader.params.quantized
+
+    def _seed(self, storage: Storage) -> int:
+        """ZDITHER0 for pixels that are dithered."""
+        return self._generate_dither_seed(self.dither_seed) if self.quantize_method > 0 and not storage.lossless else 1
+
+    def _without_stale_sums(self, header: fits.Header) -> fits.Header:
+        """The header without the sums of pixels that are not its own any more."""
+        name, other = ("ZDATASUM", "ZHECKSUM") if "ZDATASUM" in header else ("DATASUM", "CHECKSUM")
+        if name in header and str(header[name]).strip() != str(self._calculate_datasum()):
+            header = header.copy()
+            del header[name]
+            header.remove(other, ignore_missing=True)
+        return header
 
     def _encoder_scale(self, original) -> float:
         """The scale of HCOMPRESS_1 as the encoder counts it: times the noise, or minus the scale itself."""
@@ -529,11 +608,17 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             return float(self.hcomp_noise_scale)
         return -float(max(0, int(self.hcomp_scale) if original is None else original.hcompress_scale()))
 
-    def _get_bintable_without_data(self):
-        table = super()._get_bintable_without_data()
-        if self.hcomp_noise_scale is not None and self.compression_type == "HCOMPRESS_1":
-            table.header["ZVAL1"] = float(self.hcomp_noise_scale)
-        return table
+    def _scale_internal(self, *arguments, **options):
+        self.__dict__["_is_scaling"] = True  # astropy assigns the array several times while it sets the cards
+        try:
+            super()._scale_internal(*arguments, **options)
+        finally:
+            self.__dict__["_is_scaling"] = False
+        self.__dict__["_data_are_stored"] = True
+
+    def copy(self) -> CompImageHDU:
+        """A copy of the HDU with a header and pixels of its own, which is written as this one is."""
+        return copy.deepcopy(self)
 
     def _close(self, closed=True):
         self._drop_reader()
@@ -548,7 +633,6 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         return _restore, (type(self), state, *portable_table(self._bintable))
 
 
-_STORED_WITH_BZERO = ("i1", "u2", "u4", "u8")  # scaled back by astropy they would lose it
 _TOLD_BY_THE_LIST = ("_new", "_output_checksum")
 _OF_THIS_PROCESS = {"_lock", "_reader", "_section", "_bintable", "_tmp_bintable"}
 
@@ -577,6 +661,21 @@ def _leave_heap_alone(bintable) -> None:
     bintable._load_variable_length_data = False
     bintable._manages_own_heap = True
     bintable._new = False
+
+
+def _checked_tile_shape(tile_shape) -> tuple[int, ...] | None:
+    """The tile shape that was asked for, as integers."""
+    return None if tile_shape is None else tuple(operator.index(size) for size in tile_shape)
+
+
+def _tile_shape_for(data, tile_shape, algorithm: str):
+    """The tile shape to hand to astropy, whose own defaults fail for axes of no pixels and for some of HCOMPRESS_1."""
+    if data is None:
+        return None  # it would hold the one that was asked for against no axes
+    shape = np.shape(data)
+    if tile_shape is not None or not shape or not (0 in shape or algorithm == "HCOMPRESS_1"):
+        return tile_shape
+    return default_tile_shape(shape, algorithm)
 
 
 def _is_float(data) -> bool:

@@ -13,24 +13,25 @@ from astropy.io.fits.fitsrec import FITS_rec
 from astropy.io.fits.verify import VerifyWarning
 
 from ..codecs.buffers import unmasked
+from ..codecs.finalize import to_stored
 from ..codecs.quantize import CFITSIO_ZBLANK, STANDARD_ZBLANK
 from ..encode import EncodedTiles, encode
-from ..errors import CorruptTileError, TileCompWarning
+from ..errors import CorruptTileError
 from ..read import TileReader
 from ..spool import TileSpool
 from ..tiling.cards import CARD_SIZE
 from ..tiling.grid import TileGrid
-from ..tiling.header import is_reserved, replace_image_cards
+from ..tiling.header import image_to_table, is_reserved, replace_image_cards
 from ..tiling.params import CompressionParams
 from ..tiling.table import TableLayout, TileTable
+from .astropy_pixels import describe_pixels, differing, to_stored_exactly
 
-__all__ = ["Original", "encoded_table", "give_rows", "narrowed", "with_header"]
+__all__ = ["Original", "encoded_table", "give_rows", "table_header", "with_header"]
 
 SLAB_PIXELS = 1 << 22
 """Pixels that are compared with the file, or computed, at a time; a row of tiles may have more."""
 
 _ENCODED_COLUMNS = {"COMPRESSED_DATA", "GZIP_COMPRESSED_DATA", "UNCOMPRESSED_DATA", "ZSCALE", "ZZERO"}
-_NARROWED = ("RICE_1", "PLIO_1", "HCOMPRESS_1")
 
 
 class Original:
@@ -47,12 +48,15 @@ class Original:
         Its data unit.
     read : callable
         Gives the pixels of an index as the user saw them.
+    scaled : bool
+        Whether the user saw them scaled; False for stored pixels.
     """
 
-    def __init__(self, reader: TileReader, header, source, read: Callable):
+    def __init__(self, reader: TileReader, header, source, read: Callable, *, scaled: bool = True):
         self.params, self.grid = reader.params, reader.grid
         self.header, self._source, self._read = header, source, read
         self._layout = TableLayout.from_header(header)
+        self._scaled = scaled and reader.params.offset_dtype is None and (reader.params.scaled or reader.params.blank is not None)
 
     @property
     def can_mix(self) -> bool:
@@ -85,10 +89,34 @@ class Original:
             changed[first : first + differs.size] = differs.ravel()
         return changed
 
+    def holds(self, data, changed: np.ndarray) -> bool:
+        """
+        Tell whether new pixels can be stored beside the old ones, and come back as they are.
+
+        Parameters
+        ----------
+        data : array_like of the image's shape
+            The pixels now.
+        changed : (n,) ndarray of bool
+            For each table row, whether a pixel of its tile changed.
+        """
+        if not self.can_mix:
+            return False
+        if not self._scaled or self.params.quantized:
+            return True
+        return all(
+            to_stored_exactly(unmasked(data[slab]), self.params) is not None
+            for first, slab in slabs(self.grid) if changed[first : first + n_rows(self.grid, slab)].any()
+        )
+
+    def to_stored(self, pixels) -> np.ndarray:
+        """What is encoded for pixels that the user saw; `holds` has to be true for them."""
+        return to_stored(unmasked(pixels), self.params) if self._scaled else pixels
+
     def _compared(self, pixels: np.ndarray, slab: slice) -> np.ndarray:
         """For each tile of a slab whether it differs from the file; all do if one of them is damaged."""
         try:
-            differs = _differs(pixels, self._read(slab))
+            differs = differing(pixels, self._read(slab))
         except CorruptTileError:
             differs = np.ones(pixels.shape, bool)
         for axis, size in enumerate(self.grid.tile_shape):
@@ -142,31 +170,29 @@ def slabs(grid: TileGrid) -> Iterator[tuple[int, slice]]:
         yield start // tile * per_row, slice(start, min(start + step, size))
 
 
-def _differs(new: np.ndarray, old: np.ndarray) -> np.ndarray:
-    """Where two arrays differ; NaN is equal to NaN."""
-    differs = new != old
-    if new.dtype.kind == "f":
-        differs &= ~(np.isnan(new) & np.isnan(old))
-        differs |= (new == 0) & (np.signbit(new) != np.signbit(old))
-    return differs
+def n_rows(grid: TileGrid, slab: slice) -> int:
+    """Table rows of the tiles of a slab."""
+    return -(-(slab.stop - slab.start) // grid.tile_shape[0]) * int(np.prod(grid.grid_shape[1:], dtype=object))
 
 
-def encoded_table(header: fits.Header, data, *, quantize_level: float, hcomp_scale: float | None = None,
-                  original: Original | None = None, changed: np.ndarray | None = None, threads: int | None = None,
-                  engine: str | None = None) -> fits.BinTableHDU:
+def encoded_table(data, params: CompressionParams, *, image: fits.Header | None = None, table: fits.Header | None = None,
+                  quantize_level: float, original: Original | None = None, changed: np.ndarray | None = None,
+                  threads: int | None = None, engine: str | None = None) -> fits.BinTableHDU:
     """
     Encode an image.
 
     Parameters
     ----------
-    header : fits.Header
-        Header of the table; what the tiles say of it is filled in.
     data : array_like
         The pixels.
+    params : CompressionParams
+        How; `hcomp_scale` counts as for `encode`.
+    image : fits.Header, optional
+        Header of the image; what is stored is filled in.
+    table : fits.Header, optional
+        Header of the table instead; what the tiles say of it is filled in.
     quantize_level : float
         As of `encode`.
-    hcomp_scale : float, optional
-        As of `encode`; by default that of the header.
     original : Original, optional
         Where tiles come from that did not change.
     changed : (n,) ndarray of bool, optional
@@ -184,16 +210,17 @@ def encoded_table(header: fits.Header, data, *, quantize_level: float, hcomp_sca
     HeaderError, NotEncodableError
         If the algorithm cannot hold the pixels.
     """
-    params = CompressionParams.from_header(header)
     if params.quantized and params.zblank is None:
         params = replace(params, zblank=STANDARD_ZBLANK)
-    if hcomp_scale is not None:
-        params = replace(params, hcomp_scale=float(hcomp_scale))
     spool = TileSpool(params)
     settings = {"quantize_level": quantize_level, "threads": threads, "engine": engine}
     for tiles in _all_tiles(data, params, original, changed, settings):
         spool.add(tiles)
-    return _table_of(header, spool)
+    if params.zcmptype == "NOCOMPRESS":
+        spool.column[:] = 1  # astropy keeps the bytes of such tiles there
+    if table is None:
+        return _table_of(spool, image=image, quantize_level=quantize_level)
+    return _table_of(spool, table=table)
 
 
 def _all_tiles(data, params, original, changed, settings) -> Iterator[EncodedTiles]:
@@ -212,12 +239,10 @@ def _all_tiles(data, params, original, changed, settings) -> Iterator[EncodedTil
 
 def _mixed(original, changed, first, slab, data, params, settings) -> Iterator[EncodedTiles]:
     """The tiles of a slab: from the file where nothing changed, encoded where something did."""
-    grid = original.grid
-    n_rows = -(-(slab.stop - slab.start) // grid.tile_shape[0]) * int(np.prod(grid.grid_shape[1:], dtype=object))
-    rows = np.arange(first, first + n_rows)
+    rows = np.arange(first, first + n_rows(original.grid, slab))
     yield from original.tiles(rows[~changed[rows]])
     if changed[rows].any():
-        for tiles in encode(data[slab], params, start=slab.start, **settings):
+        for tiles in encode(original.to_stored(data[slab]), params, start=slab.start, **settings):
             yield from _picked(tiles, changed[tiles.row : tiles.row + len(tiles)])
 
 
@@ -233,31 +258,56 @@ def _picked(tiles: EncodedTiles, wanted: np.ndarray) -> Iterator[EncodedTiles]:
             yield EncodedTiles(tiles.row + int(run[0]), *fields, heap)
 
 
-def _table_of(header: fits.Header, spool: TileSpool) -> fits.BinTableHDU:
-    """The HDU of collected tiles, under a header that says what can be said without them."""
-    if spool.params.zcmptype == "NOCOMPRESS":
-        spool.column[:] = 1  # astropy keeps the bytes of such tiles there
-    quantized_nulls = spool.params.quantized and spool.has_null.any()
-    wide = str(header["TFORM1"]).lstrip("01").startswith("Q")
-    table = spool.table("astropy", "Q" if wide else None)
-    layout = table.layout
-    header = header.copy()
-    if quantized_nulls and "ZBLANK" not in header:
-        header["ZBLANK"] = spool.params.zblank
-    _describe(header, layout)
+def _table_of(spool: TileSpool, *, image: fits.Header | None = None, table: fits.Header | None = None,
+              quantize_level: float | None = None) -> fits.BinTableHDU:
+    """The HDU of collected tiles, under the header of an image, or one of a table in which what the tiles say is filled in."""
+    params = spool.params
+    has_null = params.quantized and spool.has_null.any()
+    if table is None:
+        rows = spool.table("astropy")
+        params = params if has_null else replace(params, zblank=None)
+        header = table_header(image, params, rows.layout, quantize_level)
+    else:
+        rows = spool.table("astropy", "Q" if str(table["TFORM1"]).lstrip("01").startswith("Q") else None)
+        header = table.copy()
+        if has_null and "ZBLANK" not in header:
+            header["ZBLANK"] = params.zblank
+        _describe(header, rows.layout)
+    layout = rows.layout
     hdu = fits.BinTableHDU.fromstring(header.tostring().encode("ascii"))
     if not layout.naxis2:
         return hdu  # as read, without data: astropy would look for the longest tile in them
     hdu._load_variable_length_data = False
     hdu._manages_own_heap = True
-    content = np.frombuffer(b"".join([table.to_bytes(), *spool._heap.pieces()]), np.uint8)
+    content = np.frombuffer(b"".join([rows.to_bytes(), *spool._heap.pieces()]), np.uint8)
     spool.close()
-    rows = content[: layout.table_nbytes].view(hdu.columns.dtype.newbyteorder(">"), np.recarray).view(FITS_rec)
-    rows._load_variable_length_data = False
-    rows._coldefs = hdu.columns
-    rows._heapoffset, rows._heapsize = layout.table_nbytes, len(content) - layout.table_nbytes
-    give_rows(hdu, header, rows)
+    records = content[: layout.table_nbytes].view(hdu.columns.dtype.newbyteorder(">"), np.recarray).view(FITS_rec)
+    records._load_variable_length_data = False
+    records._coldefs = hdu.columns
+    records._heapoffset, records._heapsize = layout.table_nbytes, len(content) - layout.table_nbytes
+    give_rows(hdu, header, records)
     return hdu
+
+
+def table_header(image: fits.Header, params: CompressionParams, layout: TableLayout, quantize_level: float | None) -> fits.Header:
+    """
+    The header of a new table.
+
+    Parameters
+    ----------
+    image : fits.Header
+        Header of the image; what is stored is filled in.
+    params : CompressionParams
+        How it is compressed.
+    layout : TableLayout
+        Layout of the table.
+    quantize_level : float or None
+        As of `encode`, to be noted.
+    """
+    _warn_of_reserved(image)
+    cards = _cards(describe_pixels(image, params))
+    level = quantize_level if params.quantized else None
+    return fits.Header.fromstring("".join(image_to_table(cards, params, layout, style="astropy", quantize_level=level)))
 
 
 def give_rows(table: fits.BinTableHDU, header: fits.Header, rows: FITS_rec | None) -> None:
@@ -295,7 +345,7 @@ def _describe(header: fits.Header, layout: TableLayout) -> None:
             after = keyword
 
 
-def with_header(table: fits.Header, image: fits.Header) -> fits.Header:
+def with_header(table: fits.Header, image: fits.Header, params: CompressionParams | None = None) -> fits.Header:
     """
     The header of a table that keeps its tiles, with the cards of an edited image header.
 
@@ -303,68 +353,30 @@ def with_header(table: fits.Header, image: fits.Header) -> fits.Header:
     ----------
     table, image : fits.Header
         As they are now; neither is changed.
+    params : CompressionParams, optional
+        What the stored pixels mean, where BSCALE, BZERO and BLANK of `image` do not tell: loading the data takes them out.
 
     Returns
     -------
     fits.Header
-        BITPIX, BSCALE, BZERO and BLANK, which say what the stored pixels are, come from `table` where loading the data
-        took them out of `image`.
+        BITPIX, NAXIS and NAXISn are those of `table`.
     """
+    _warn_of_reserved(image)
+    described = describe_pixels(image, params or CompressionParams.from_header(table), scale=params is not None)
+    if "CHECKSUM" in image and image["CHECKSUM"] == table.get("ZHECKSUM"):
+        del described["CHECKSUM"]  # that of the header as it was; DATASUM still holds
+    header = fits.Header.fromstring("".join(replace_image_cards(_cards(table), _cards(described))))
+    header._modified = True
+    return header
+
+
+def _warn_of_reserved(image: fits.Header) -> None:
     for keyword in dict.fromkeys(image):
         if is_reserved(keyword):
             message = f"Keyword {keyword!r} is reserved for use by the FITS Tiled Image Convention so will be ignored"
             warnings.warn(message, VerifyWarning, stacklevel=2)
-    image = image.copy()
-    if "CHECKSUM" in image and image["CHECKSUM"] == table.get("ZHECKSUM"):
-        del image["CHECKSUM"]  # that of the header as it was; DATASUM still holds
-    image["BITPIX"] = table["ZBITPIX"]
-    for keyword in ("BSCALE", "BZERO", "BLANK"):
-        if keyword in table and keyword not in image:
-            if keyword != "BLANK" and image.cards[-1].is_blank:
-                del image[-1]  # put there by astropy in its stead
-            image.append((keyword, table[keyword], table.comments[keyword]))
-    cards = replace_image_cards(_cards(table), _cards(image))
-    header = fits.Header.fromstring("".join(cards))
-    header._modified = True
-    return header
 
 
 def _cards(header: fits.Header) -> list[str]:
     text = header.tostring(sep="", endcard=False, padding=False)
     return [text[at : at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
-
-
-def narrowed(data: np.ndarray, header: fits.Header) -> np.ndarray:
-    """
-    64-bit integers as the 32-bit ones that most algorithms need; what else there is, as it is.
-
-    Parameters
-    ----------
-    data : ndarray
-        The pixels.
-    header : fits.Header
-        Header of the table; ZBITPIX and BZERO are changed with the type.
-
-    Raises
-    ------
-    ValueError
-        If a pixel does not fit, or the algorithm cannot hold such pixels at all.
-    """
-    algorithm = header["ZCMPTYPE"]
-    if algorithm == "PLIO_1" and data.dtype.kind == "u" and data.dtype.itemsize >= 2:
-        raise ValueError("PLIO_1 compression does not support unsigned integers larger than 8 bits")
-    if algorithm not in _NARROWED or data.dtype.kind not in "iu" or data.dtype.itemsize != 8:
-        return data
-    small = np.dtype(f"{data.dtype.kind}4")
-    limits = np.iinfo(small)
-    if data.size and (data.min() < limits.min or data.max() > limits.max):
-        raise ValueError(
-            f"{algorithm} compression doesn't support 64 integers, but data cannot be converted to 32 bits without overflow"
-        )
-    header["ZBITPIX"] = 32
-    if small.kind == "u":
-        header["BZERO"] = 1 << 31
-    warnings.warn(
-        f"{algorithm} compression doesn't support 64 integers, data has been converted to 32 bits", TileCompWarning, stacklevel=2
-    )
-    return data.astype(small)

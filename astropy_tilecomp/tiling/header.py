@@ -341,7 +341,7 @@ def _astropy_cards(cards: Sequence[str], params: CompressionParams, quantize_lev
         format_card("EXTNAME", kw.DEFAULT_EXTNAME, "name of this binary table extension")
     ]
     rest = [card for card in cards if keyword_of(card) not in names and keyword_of(card) != "EXTNAME"]
-    scale = params.hcomp_scale
+    scale = abs(params.hcomp_scale)  # astropy writes a scale without a sign
     return [
         *_renamed(front),
         *_tile_cards(params),

@@ -130,9 +130,9 @@ def test_the_two_scales_of_hcompress():
 
 
 def test_a_warning_says_once_what_hcomp_scale_means():
-    from astropy_tilecomp.adapters.astropy_hdu import _warn_of_absolute_scale
+    from astropy_tilecomp.adapters.astropy_options import warn_of_absolute_scale
 
-    _warn_of_absolute_scale.cache_clear()
+    warn_of_absolute_scale.cache_clear()
     with pytest.warns(tc.TileCompWarning, match="hcomp_scale is the scale itself"):
         tc.CompImageHDU(SKY.astype("i4"), compression_type="HCOMPRESS_1", tile_shape=TILE, hcomp_scale=3)
     with warnings.catch_warnings():

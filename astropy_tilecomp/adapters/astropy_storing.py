@@ -1,0 +1,205 @@
+"""How an HDU is written: the bytes of the file where nothing changed, new tiles where pixels did."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+from astropy.io import fits
+from astropy.io.fits.verify import _ErrList
+
+from ..encode import NotEncodableError
+from ..errors import TileCompError
+from ..read import TileReader
+from ..tiling.params import CompressionParams
+from ..write import params_for
+from .astropy_errors import with_cfitsio_words
+from .astropy_files import data_unit
+from .astropy_lazy import LazyHDU
+from .astropy_original import Original
+from .astropy_pixels import Storage, choose_storage, has_offset, scale_in
+from .astropy_write import encoded_table, give_rows, with_header
+
+__all__ = ["StoredHDU"]
+
+
+class StoredHDU(LazyHDU):
+    """The part of `CompImageHDU` that makes the table which is written."""
+
+    _is_scaling = False
+
+    @property
+    def _settings(self) -> tuple:
+        """How the image is to be compressed."""
+        return (
+            self.compression_type, tuple(self.tile_shape), self.hcomp_scale, self.hcomp_noise_scale, self.hcomp_smooth,
+            self.quantize_level, self.quantize_method, self.dither_seed,
+        )
+
+    def _prewriteto(self, inplace=False):
+        table = self._table_to_write()
+        if inplace and self._bintable is None and "data" in table.__dict__:
+            self.__dict__["_bintable"] = table  # from now on this HDU is in the file that is updated
+        elif inplace and self._bintable is not None and table is not self._bintable:
+            if "data" in table.__dict__ or not table.header["NAXIS2"]:
+                give_rows(self._bintable, table.header, table.__dict__.get("data"))
+            else:
+                self._bintable.header = table.header
+            table = self._bintable
+        if inplace and self._opening is None:
+            self.__dict__["_settings_read"] = self._settings
+        self.__dict__["_tmp_bintable"] = table
+        if "_output_checksum" in self.__dict__:
+            table._output_checksum = self._output_checksum
+        n_blank = table.header._countblanks()
+        table._prewriteto(inplace=inplace)
+        for _ in range(n_blank - table.header._countblanks()):  # checksums have taken the place of blank cards
+            table.header.append()
+
+    def _verify(self, option="warn"):
+        try:
+            self._convert()
+        except TileCompError:  # told to those who ask for the pixels or the header
+            return _ErrList([], unit="Card")
+        return super()._verify(option)
+
+    def _writeto(self, fileobj, inplace=False, copy=False):
+        return self._tmp_bintable._writeto(fileobj, inplace=inplace, copy=copy)
+
+    def _postwriteto(self):
+        super()._postwriteto()
+        self._drop_reader()
+        if self._bintable is not None:
+            self._bintable._new = False
+
+    def _table_to_write(self) -> fits.BinTableHDU:
+        """The table to write: that of the file, if only its header changed; with new tiles where pixels changed."""
+        if self._opening is not None and not self._data_loaded:
+            return self._bintable
+        data, original = self.__dict__.get("data", self), self._original()
+        if self._bintable is None or data is None:
+            return self._encoded_table(self.data)
+        if original is None or self._settings != self._settings_read:
+            return self._encoded_table(self._stored_pixels() if data is self else data)
+        if data is self:
+            return self._with_edited_header(None) if self.header._modified else self._bintable
+        view = self._view_of(original)
+        if view is None:
+            return self._encoded_table(data)
+        changed = view.changed_tiles(data)
+        if not changed.any():
+            return self._with_edited_header(self._meaning_of(view)) if self.header._modified else self._bintable
+        if not view.holds(data, changed) or self._scale_back:
+            return self._encoded_table(data)
+        return self._mixed_table(data, view, changed)
+
+    def _original(self) -> TileReader | None:
+        """What reads the image in the file; None if there is none."""
+        if self._bintable is None or self._is_empty or (self._bintable._file is not None and self._bintable._file.closed):
+            return None
+        return self._tile_reader
+
+    def _view_of(self, reader: TileReader) -> Original | None:
+        """The image in the file as the pixels in memory show it; None where they have another shape or type."""
+        reader = self._open_reader(scaled=False) if self._data_are_stored else reader
+        if self.data.shape != reader.shape or self.data.dtype.newbyteorder("=") != reader.result_dtype:
+            return None
+        read = reader.read if self._data_are_stored else self.section.read_from_file
+        return Original(reader, self._table_header, data_unit(self._bintable), read, scaled=not self._data_are_stored)
+
+    def _meaning_of(self, view: Original) -> CompressionParams | None:
+        """What stored pixels mean; None where the cards of the header tell, which loading the data takes out of it."""
+        cards_tell = self._data_are_stored or (self.data.dtype.kind in "iu" and not has_offset(self.data.dtype))
+        return None if cards_tell else view.params
+
+    def _stored_pixels(self) -> np.ndarray | None:
+        """The pixels in the file, to be stored with other settings under the same scale."""
+        if self._is_empty:
+            return None
+        self.__dict__["_data_are_stored"] = True
+        return self._open_reader(scaled=False).read()
+
+    def _with_edited_header(self, meaning: CompressionParams | None) -> fits.BinTableHDU:
+        """The table of the file under the header that the image has now."""
+        table = copy.copy(self._bintable)
+        table.header = with_header(self._bintable.header, self.header, meaning)
+        return table
+
+    def _mixed_table(self, data, view: Original, changed: np.ndarray) -> fits.BinTableHDU:
+        """The table of the file with new tiles where pixels changed."""
+        header = with_header(self._bintable.header, self.header, self._meaning_of(view))
+        params = replace(CompressionParams.from_header(header), hcomp_scale=self._encoder_scale(view))
+        return self._encoded(data, params, table=self._without_stale_sums(header), original=view, changed=changed)
+
+    def _encoded_table(self, data) -> fits.BinTableHDU:
+        """The table of all pixels, encoded; of an HDU without data, its header alone."""
+        if data is None:
+            return self._get_bintable_without_data()
+        storage = self._storage(data)
+        params = params_for(
+            np.shape(data), storage.pixels.dtype, algorithm=storage.algorithm, tile_shape=self.tile_shape,
+            lossless=storage.lossless and storage.pixels.dtype.kind == "f", quantize_method=self.quantize_method,
+            dither_seed=self._seed(storage), hcomp_scale=self._encoder_scale(None), hcomp_smooth=self.hcomp_smooth, style="astropy",
+        )
+        if params.offset_dtype is None:
+            params = replace(params, bscale=storage.bscale, bzero=storage.bzero)
+        params = replace(params, blank=storage.blank)
+        return self._encoded(storage.pixels, params, image=self._without_stale_sums(self.header))
+
+    def _encoded(self, data, params, **how) -> fits.BinTableHDU:
+        options = {"threads": self._options.threads, "engine": self._options.engine}
+        try:
+            return encoded_table(data, params, quantize_level=self.quantize_level, **how, **options)
+        except NotEncodableError as error:
+            raise with_cfitsio_words(error, self.compression_type) from None
+
+    def _storage(self, data) -> Storage:
+        """How all pixels are stored: see `choose_storage`."""
+        if self._data_are_stored:
+            return Storage(data, self.compression_type, data.dtype.kind != "f" or self._keeps_floats, **scale_in(self.header, data.dtype))
+        reader, old = self._original(), None
+        if reader is not None and reader.params.zbitpix > 0 and reader.result_dtype.kind == "f":
+            old = reader.params
+        asked = self._algorithm_asked if reader is None else self._settings != self._settings_read
+        return choose_storage(
+            data, self.header, self.compression_type, lossless=self._keeps_floats, asked=asked, old=old,
+            rounded=bool(self._scale_back) and old is not None,
+        )
+
+    @property
+    def _keeps_floats(self) -> bool:
+        """Whether floats are stored without loss: none were quantized in the file, and nobody asked for it since."""
+        reader = self._original()
+        if reader is None or self._settings_read is None or self._settings != self._settings_read:
+            return self.quantize_level == 0
+        return not reader.params.quantized
+
+    def _seed(self, storage: Storage) -> int:
+        """ZDITHER0 for pixels that are dithered."""
+        return self._generate_dither_seed(self.dither_seed) if self.quantize_method > 0 and not storage.lossless else 1
+
+    def _without_stale_sums(self, header: fits.Header) -> fits.Header:
+        """The header without the sums of pixels that are not its own any more."""
+        name, other = ("ZDATASUM", "ZHECKSUM") if "ZDATASUM" in header else ("DATASUM", "CHECKSUM")
+        if name in header and str(header[name]).strip() != str(self._calculate_datasum()):
+            header = header.copy()
+            del header[name]
+            header.remove(other, ignore_missing=True)
+        return header
+
+    def _encoder_scale(self, original) -> float:
+        """The scale of HCOMPRESS_1 as the encoder counts it: times the noise, or minus the scale itself."""
+        if self.compression_type != "HCOMPRESS_1":
+            return 0.0
+        if self.hcomp_noise_scale is not None:
+            return float(self.hcomp_noise_scale)
+        return -float(max(0, int(self.hcomp_scale) if original is None else original.hcompress_scale()))
+
+    def _scale_internal(self, *arguments, **options):
+        self.__dict__["_is_scaling"] = True  # astropy assigns the array several times while it sets the cards
+        try:
+            super()._scale_internal(*arguments, **options)
+        finally:
+            self.__dict__["_is_scaling"] = False
+        self.__dict__["_data_are_stored"] = True

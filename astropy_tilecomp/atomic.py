@@ -36,7 +36,9 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     Raises
     ------
     FileExistsError
-        If the file exists and may not be replaced, or is none but a folder, a device or a pipe.
+        If the file exists and may not be replaced, or is a directory, a device or a pipe.
+    ValueError
+        If the name asks for something in the syntax of CFITSIO.
     OSError
         If no file can be made in its folder.
 
@@ -83,6 +85,11 @@ def _created(beside: str, target: str) -> BinaryIO:
 
 
 def _refuse_place(target: str, overwrite: bool) -> None:
+    name = os.path.basename(target)
+    if name.endswith("]") and "[compress" in name:
+        raise ValueError(f"{target}: extended file names of CFITSIO are not supported: use algorithm= and tile_shape=")
+    if name.startswith("!"):
+        raise ValueError(f"{target}: extended file names of CFITSIO are not supported: use overwrite=True")
     if os.path.exists(target) and not os.path.isfile(target):
         raise FileExistsError(f"{target} is a folder, a device or a pipe: only a file is replaced")
     if not overwrite and os.path.exists(target):

@@ -203,7 +203,8 @@ def _as_text(numbers: Sequence[int]) -> str:
 def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim", fill_value=None, folder=None,
             compress: bool = True, overwrite: bool = False, client=None, concurrency: int = 16,
             progress: bool | Callable[[int, int], None] = False, storage_options: dict | None = None,
-            remote: Mapping | None = None, **options) -> Cutouts:
+            remote: Mapping | None = None, engine: str | None = None, on_error: str = "raise",
+            max_nbytes: int | None = None) -> Cutouts:
     """
     Cut the same part out of many compressed images.
 
@@ -236,8 +237,8 @@ def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim
         What fsspec needs to open the files.
     remote : RemoteSettings or mapping, optional
         How to read remote files.
-    **options
-        As of `TileReader`: engine, on_error, max_nbytes.
+    engine, on_error, max_nbytes
+        How each image is read: see `read_section`.
 
     Returns
     -------
@@ -268,6 +269,7 @@ def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim
         raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
     if not 1 <= concurrency <= N_WAITING:
         raise ValueError(f"concurrency is {concurrency}, expected 1 to {N_WAITING}")
+    options = {"engine": engine, "on_error": on_error, "max_nbytes": max_nbytes}
     recipe = _Recipe(_place_of(position, size), hdu, mode, fill_value, compress, overwrite, storage_options, remote, options)
     jobs = list(zip(files, _paths_in(folder, files, compress)))
     if client is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from . import errors
 from .errors import HeaderError
 from .keywords import DTYPE_OF_BITPIX
 from .read import TileReader
@@ -15,10 +18,14 @@ from .sources import ByteSource, as_source, kind_of_packing
 from .tiling.cards import BLOCK_SIZE, HeaderCards, header_size, read_cards
 from .tiling.values import HeaderValues
 
-__all__ = ["FoundHDU", "find_image", "find_images", "read_image", "read_section", "walk"]
+__all__ = [
+    "FoundHDU", "begins_with_extension", "find_image", "find_images", "read_image", "read_section", "walk", "warn_of_missing_primary",
+]
 
 FIRST_READ = 4 * BLOCK_SIZE
 MAX_HEADER_NBYTES = 64 << 20
+
+_EXTENSION = b"XTENSION="
 
 N_NAMED = 8
 """HDUs that a message names at most, besides the last."""
@@ -97,7 +104,9 @@ def walk(source: ByteSource) -> Iterator[FoundHDU]:
     offset, number = 0, 0
     while offset < source.nbytes:
         head = source.read(offset, min(offset + FIRST_READ, source.nbytes))
-        if bytes(head[:9]) not in (b"SIMPLE  =", b"XTENSION="):
+        if number == 0 and bytes(head[:9]) == _EXTENSION:
+            warn_of_missing_primary(source)
+        elif bytes(head[:9]) not in (b"SIMPLE  =", _EXTENSION):
             if number == 0:
                 raise HeaderError(_not_fits(source.name, bytes(head[:9])))
             return  # whatever follows the last HDU
@@ -106,6 +115,34 @@ def walk(source: ByteSource) -> Iterator[FoundHDU]:
         found = FoundHDU(number, header, offset, data_offset, data_offset + _data_nbytes(header, number))
         yield found
         offset, number = found.end, number + 1
+
+
+def begins_with_extension(file) -> bool:
+    """
+    Whether a file begins with an extension instead of a primary HDU.
+
+    Parameters
+    ----------
+    file : ByteSource or path
+        The file.
+    """
+    if isinstance(file, ByteSource):
+        return bytes(file.read(0, min(len(_EXTENSION), file.nbytes))) == _EXTENSION
+    with open(os.path.expanduser(file), "rb") as opened_file:
+        return opened_file.read(len(_EXTENSION)) == _EXTENSION
+
+
+def warn_of_missing_primary(file) -> None:
+    """
+    Warn that a file has no primary HDU.
+
+    Parameters
+    ----------
+    file : ByteSource or path
+        The file.
+    """
+    name = getattr(file, "name", file)
+    warnings.warn(f"{name}: begins with an extension, a primary HDU is missing", errors.TileCompWarning, stacklevel=3)
 
 
 def _not_fits(name: str, start: bytes) -> str:
@@ -289,13 +326,15 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
             source.close()
 
 
-def read_image(file, *, hdu=None, **options) -> np.ndarray:
+def read_image(file, *, hdu=None, out: np.ndarray | None = None, threads: int | None = None, engine: str | None = None,
+               on_error: str = "raise", fill_value=0, max_nbytes: int | None = None, storage_options: dict | None = None,
+               remote: Mapping | None = None) -> np.ndarray:
     """
     Read a whole compressed image.
 
     Parameters
     ----------
-    file, hdu, **options
+    file, hdu, out, threads, engine, on_error, fill_value, max_nbytes, storage_options, remote
         As in `read_section`.
 
     Returns
@@ -308,4 +347,7 @@ def read_image(file, *, hdu=None, **options) -> np.ndarray:
     HeaderError, CorruptTileError
         As in `read_section`.
     """
-    return read_section(file, ..., hdu=hdu, **options)
+    return read_section(
+        file, ..., hdu=hdu, out=out, threads=threads, engine=engine, on_error=on_error, fill_value=fill_value,
+        max_nbytes=max_nbytes, storage_options=storage_options, remote=remote,
+    )

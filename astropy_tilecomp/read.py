@@ -75,6 +75,8 @@ class TileReader:
         Return integers that BZERO only shifts as such; False gives floats.
     fill_value : scalar
         For the bad tiles of integer images without BLANK.
+    ignore_blank : bool
+        Leave integers that are equal to BLANK as they are; by default such images become floats with NaN.
 
     Attributes
     ----------
@@ -93,9 +95,10 @@ class TileReader:
 
     def __init__(self, source, header: Mapping, *, threads: int | None = None, engine: str | None = None,
                  on_error: str = "raise", cache_bytes: int = DEFAULT_CACHE_BYTES, max_nbytes: int | None = None,
-                 scaled: bool = True, unsigned: bool = True, fill_value=0):
+                 scaled: bool = True, unsigned: bool = True, fill_value=0, ignore_blank: bool = False):
         params = CompressionParams.from_header(header)
-        self.params = params if unsigned else replace(params, unsigned=False)
+        params = params if unsigned else replace(params, unsigned=False)
+        self.params = replace(params, blank=None) if ignore_blank else params
         self.layout = TableLayout.from_header(header)
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
         self.on_error = checked_on_error(on_error)

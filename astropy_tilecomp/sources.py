@@ -334,6 +334,18 @@ class MmapSource(ByteSource):
         return [self._mapped[start:stop] for start, stop in ranges]  # ValueError once it is closed
 
 
+@contextmanager
+def _explaining(path) -> Iterator[None]:
+    """Say of a file that is not there how the part is asked for that an extended file name of CFITSIO has in brackets."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        if not os.fsdecode(path).endswith("]"):
+            raise
+        reason = "no such file; extended file names of CFITSIO are not supported: use hdu=, and read_section for a part"
+        raise FileNotFoundError(error.errno, reason, os.fsdecode(path)) from None
+
+
 class _Descriptor:
     """A file descriptor that is closed when the last reference to it goes: no read can meet a number used again."""
 
@@ -368,7 +380,9 @@ class FileSource(ByteSource):
 
     def __init__(self, path):
         path = os.path.abspath(os.path.expanduser(os.fspath(path)))
-        self._adopt(_Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))), os.fsdecode(path))
+        with _explaining(path):
+            number = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        self._adopt(_Descriptor(number), os.fsdecode(path))
         self._path = self.name
 
     @classmethod
@@ -681,7 +695,7 @@ def is_packed(path) -> bool:
     OSError
         If it cannot be read.
     """
-    with open(os.path.expanduser(path), "rb", buffering=0) as file:
+    with _explaining(path), open(os.path.expanduser(path), "rb", buffering=0) as file:
         return kind_of_packing(file.read(_MAGIC_NBYTES)) is not None
 
 

@@ -261,9 +261,8 @@ class TileWriter:
         Threads to use at most.
     engine : {"kernel", "cfitsio"}, optional
         By default ASTROPY_TILECOMP_ENGINE, else "kernel".
-    **settings
-        As of `params_for`: `algorithm` (str), `tile_shape` (tuple of int, C order), `lossless` (bool), `quantize_method`
-        (int or str), `hcomp_scale` (float), `hcomp_smooth` (bool).
+    algorithm, tile_shape, lossless, quantize_method, hcomp_scale, hcomp_smooth, blank, zblank, style
+        See `params_for`.
 
     Attributes
     ----------
@@ -295,8 +294,15 @@ class TileWriter:
 
     def __init__(self, path, shape: Sequence[int], dtype, header=None, *, name: str | None = None, append: bool = False,
                  overwrite: bool = False, checksum: bool = False, quantize_level: float = DEFAULT_QUANTIZE_LEVEL,
-                 dither_seed: int = -1, threads: int | None = None, engine: str | None = None, **settings):
-        self.params = params_for(shape, dtype, dither_seed=max(1, dither_seed), **settings)
+                 dither_seed: int = -1, threads: int | None = None, engine: str | None = None, algorithm: str | None = None,
+                 tile_shape: Sequence[int] | None = None, lossless: bool = False,
+                 quantize_method: int | str = "SUBTRACTIVE_DITHER_1", hcomp_scale: float = 0, hcomp_smooth: bool = False,
+                 blank: int | None = None, zblank: int | None = None, style: str = "cfitsio"):
+        self.params = params_for(
+            shape, dtype, algorithm=algorithm, tile_shape=tile_shape, lossless=lossless, quantize_method=quantize_method,
+            dither_seed=max(1, dither_seed), hcomp_scale=hcomp_scale, hcomp_smooth=hcomp_smooth, blank=blank, zblank=zblank,
+            style=style,
+        )
         self.dtype = np.dtype(dtype).newbyteorder("=")
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
         self._cards = image_cards(header, self.params, name)
@@ -457,7 +463,12 @@ class _Slab:
             raise ValueError(f"{self._start + self._n_kept} rows were written, the image has {self._grid.image_shape[0]}")
 
 
-def write_image(path, image, header=None, **options) -> None:
+def write_image(path, image, header=None, *, algorithm: str | None = None, tile_shape: Sequence[int] | None = None,
+                lossless: bool = False, quantize_level: float = DEFAULT_QUANTIZE_LEVEL,
+                quantize_method: int | str = "SUBTRACTIVE_DITHER_1", dither_seed: int = -1, hcomp_scale: float = 0,
+                hcomp_smooth: bool = False, blank: int | None = None, zblank: int | None = None, style: str = "cfitsio",
+                name: str | None = None, append: bool = False, overwrite: bool = False, checksum: bool = False,
+                threads: int | None = None, engine: str | None = None) -> None:
     """
     Write an array as a compressed image.
 
@@ -469,18 +480,22 @@ def write_image(path, image, header=None, **options) -> None:
         The pixels.
     header : astropy Header, mapping or sequence of card images, optional
         Header of the image; a mapping is one of keywords to values.
-    **options
-        How to compress, as in `pack`, and what to do with the file, as in `TileWriter`:
-
-        - `algorithm`: RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or NOCOMPRESS; by default RICE_1, and GZIP_2 for what
-          that cannot hold;
-        - `tile_shape`: tuple of int, C order; by default one row of the image, or some 16 with HCOMPRESS_1;
-        - `lossless`: True keeps floats to the bit; by default they are quantized;
-        - `quantize_level`: float, steps in one standard deviation of the noise, 16 by default; if negative, minus the step;
-        - `quantize_method`: NO_DITHER (-1), SUBTRACTIVE_DITHER_1 (1, the default) or SUBTRACTIVE_DITHER_2 (2), which keeps
-          zeros; `dither_seed`: 1 to 10000, 0 for any, negative for one made from the first tile (the default);
-        - `hcomp_scale`, `hcomp_smooth`: of HCOMPRESS_1, as in `pack`;
-        - `name`, `append`, `overwrite`, `checksum`, `threads`, `engine`: as in `TileWriter`.
+    algorithm : str, optional
+        RICE_1, GZIP_1, GZIP_2, PLIO_1, HCOMPRESS_1 or NOCOMPRESS; by default RICE_1, and GZIP_2 for what RICE_1 cannot hold.
+    tile_shape : sequence of int, optional
+        C order; by default one row of the image, or about 16 rows with HCOMPRESS_1.
+    lossless : bool
+        Keep floats bit for bit; by default they are quantized.
+    quantize_level : float
+        Floats: steps in one standard deviation of the noise; if negative, minus the step itself.
+    quantize_method : int or str
+        NO_DITHER (-1), SUBTRACTIVE_DITHER_1 (1) or SUBTRACTIVE_DITHER_2 (2), which keeps zeros.
+    dither_seed : int
+        1 to 10000; 0 for any, negative for one made from the first tile.
+    hcomp_scale, hcomp_smooth, blank, zblank, style
+        See `params_for`.
+    name, append, overwrite, checksum, threads, engine
+        See `TileWriter`.
 
     Raises
     ------
@@ -500,6 +515,11 @@ def write_image(path, image, header=None, **options) -> None:
     array([4, 5, 6, 7], dtype=uint16)
     """
     image = np.asanyarray(image)
-    with TileWriter(path, image.shape, image.dtype, header, **options) as writer:
+    with TileWriter(
+        path, image.shape, image.dtype, header, name=name, append=append, overwrite=overwrite, checksum=checksum,
+        quantize_level=quantize_level, dither_seed=dither_seed, threads=threads, engine=engine, algorithm=algorithm,
+        tile_shape=tile_shape, lossless=lossless, quantize_method=quantize_method, hcomp_scale=hcomp_scale,
+        hcomp_smooth=hcomp_smooth, blank=blank, zblank=zblank, style=style,
+    ) as writer:
         if image.size:
             writer.write(image)

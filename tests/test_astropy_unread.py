@@ -168,3 +168,29 @@ def test_a_broken_header_is_left_to_astropy(change):
     changed = change(header)
     assert changed != header
     assert unread_image(changed, 2880, None, {}) is None
+
+
+def test_dir_lists_the_attributes_of_an_image_that_was_not_looked_at(tmp_path):
+    path = tmp_path / "a.fits"
+    fits.CompImageHDU(np.arange(12, dtype="i2").reshape(3, 4)).writeto(path)
+    with tc.open(path) as hdul, fits.open(path) as astropys:
+        missing = set(dir(astropys[1])) - set(dir(hdul[1]))
+        assert not {name for name in missing if not name.startswith("_")}
+        assert {"header", "compression_type", "quantize_level"} <= set(dir(hdul[1]))
+
+
+@pytest.mark.parametrize("bitpix", [8, 16, 32])
+def test_blank_can_be_ignored(tmp_path, bitpix):
+    path, image = tmp_path / "a.fits", np.arange(600).reshape(20, 30).astype({8: "u1", 16: "i2", 32: "i4"}[bitpix])
+    fits.CompImageHDU(image, tile_shape=(5, 30)).writeto(path)
+    with fits.open(path, mode="update", disable_image_compression=True) as hdul:
+        hdul[1].header["BLANK"] = 7
+    with tc.open(path) as hdul:
+        assert np.isnan(hdul[1].data).sum() == (image == 7).sum()
+    with tc.open(path, ignore_blank=True) as hdul:
+        for found in (hdul[1].section[...], hdul[1].data, hdul[1].section[...]):
+            assert found.dtype == image.dtype
+            assert_array_equal(found, image)
+        assert hdul[1].header["BLANK"] == 7
+        again = pickle.loads(pickle.dumps(hdul[1]))
+        assert_array_equal(again.section[3], image[3])

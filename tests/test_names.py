@@ -1,9 +1,12 @@
 """The names of the package, with and without the packages that are optional."""
 
+import inspect
 import subprocess
 import sys
 
 import pytest
+
+import astropy_tilecomp as tc
 
 WITHOUT_EXTRAS = """if True:
     import sys
@@ -36,3 +39,28 @@ def test_what_needs_an_extra_says_so_when_it_is_used():
         raise AssertionError("made")
     """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("name", "option"), [
+    ("open", "on_errors"), ("open", "maxnbytes"), ("enable", "thraeds"), ("enabled", "thraeds"), ("read_image", "ext"),
+    ("read_section", "ext"), ("write_image", "clobber"), ("TileWriter", "clobber"), ("CompImageHDU", "tile_shap"), ("pack", "clobber"),
+    ("unpack", "clobber"), ("replace_pixels", "thraeds"), ("repack", "tile_shap"), ("info", "thraeds"), ("verify", "thraeds"),
+    ("salvage", "thraeds"), ("cutouts", "thraeds"), ("references", "hdus"), ("to_dask", "chunk_nbyte"), ("write_dask", "clobber"),
+    ("advise", "thraeds"), ("map_tiles", "thraeds"), ("as_source", "storage"),
+])
+def test_a_misspelt_option_is_an_error_that_names_it(name, option):
+    function = getattr(tc, name)
+    required = [each for each in inspect.signature(function).parameters.values()
+                if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    with pytest.raises(TypeError, match=rf"\b{name}\b.*'{option}'"):
+        function(*required, **{option: 3})
+
+
+def test_no_public_function_takes_options_without_naming_them():
+    swallowing = []
+    for name in tc.__all__:
+        value = getattr(tc, name)
+        if callable(value) and not (isinstance(value, type) and issubclass(value, Exception)):
+            kinds = [parameter.kind for parameter in inspect.signature(value).parameters.values()]
+            swallowing += [name] * (inspect.Parameter.VAR_KEYWORD in kinds)
+    assert swallowing == []

@@ -54,6 +54,8 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         Keep floats to the bit; by default they are quantized.  Without a `compression_type` they then go through GZIP_2.
     hcomp_noise_scale : float, optional
         HCOMPRESS_1: scale as a multiple of the noise in each tile, as cfitsio has it.  `hcomp_scale` is the scale itself.
+    ignore_blank : bool
+        Leave integers that are equal to BLANK as they are; by default such images become floats with NaN.
 
     Notes
     -----
@@ -70,13 +72,14 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         hcomp_smooth=0, quantize_level=16.0, quantize_method=NO_DITHER, dither_seed=0, do_not_scale_image_data=False,
         uint=True, scale_back=None, bintable=None, *, threads=None, engine=None, on_error="raise",
         fill_value=0, cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None,
-        lossless=False, hcomp_noise_scale=None,
+        lossless=False, hcomp_noise_scale=None, ignore_blank=False,
     ):
         self.__dict__.update(
             _lock=ForkSafeLock(),
             _options=self.__dict__.get("_options")
             or ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes),
             _scaling=(do_not_scale_image_data, uint),
+            _ignore_blank=ignore_blank,
             _bintable=bintable,
             _reader=None,
             _section=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from astropy.io import fits
@@ -50,6 +51,12 @@ class LazyHDU(_ASTROPY_HDU):
             self._convert()
         super().__setattr__(name, value)
 
+    def __dir__(self):
+        if self._opening is not None:
+            with suppress(TileCompError):  # of a header that breaks the format: without the names that astropy adds
+                self._convert()
+        return super().__dir__()
+
     def _convert(self):
         """Make this the HDU that astropy knows, with the header of the image; if that fails, nothing has happened."""
         with self._lock:
@@ -77,6 +84,8 @@ class LazyHDU(_ASTROPY_HDU):
             self, DELAYED, header, opening.name, opening.do_not_scale_image_data, opening.uint, opening.scale_back
         )
         self.__dict__.update(told)
+        if self._ignore_blank:
+            self._blank = None
         table = self._bintable.header
         self.compression_type = table["ZCMPTYPE"]
         self.tile_shape = tuple(
@@ -164,7 +173,10 @@ class LazyHDU(_ASTROPY_HDU):
     def _open_reader(self, scaled=None):
         do_not_scale, uint = self._scaling
         scaled = not do_not_scale if scaled is None else scaled
-        return TileReader(data_unit(self._bintable), self._table_header, scaled=scaled, unsigned=uint, **vars(self._options))
+        return TileReader(
+            data_unit(self._bintable), self._table_header, scaled=scaled, unsigned=uint, ignore_blank=self._ignore_blank,
+            **vars(self._options),
+        )
 
     def _drop_reader(self):
         self.__dict__["_reader"] = None

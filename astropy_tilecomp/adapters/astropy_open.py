@@ -6,10 +6,12 @@ import functools
 import io
 import os
 import warnings
+from collections.abc import Callable
 
 from astropy.io import fits
 
 from ..errors import HeaderError, TileCompWarning, UnsupportedError
+from ..files import begins_with_extension, warn_of_missing_primary
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource, SourceFile, as_source, decompresses, is_packed
 from ..threads import ForkSafeLock
@@ -24,7 +26,7 @@ __all__ = ["HDUList", "TileReading", "open"]
 
 _READING_MODES = ("readonly", "denywrite", "copyonwrite")
 _READ_BY_ASTROPY = ("checksum", "ignore_missing_end")
-_HDU_KEYWORDS = ("scale_back", "uint", "do_not_scale_image_data")
+_HDU_KEYWORDS = ("scale_back", "uint", "do_not_scale_image_data", "ignore_blank")
 
 
 class TileReading(TileFlushing):
@@ -173,8 +175,11 @@ class HDUList(TileReading, fits.HDUList):
 
 
 def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy_load_hdus=None,
-         ignore_missing_simple=False, *, threads=None, engine=None, on_error="raise", fill_value=0,
-         cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None, storage_options=None, remote=None, **kwargs) -> HDUList:
+         ignore_missing_simple=False, *, use_fsspec=None, fsspec_kwargs=None, decompress_in_memory=None, uint=None,
+         ignore_missing_end=None, checksum=None, disable_image_compression=None, do_not_scale_image_data=None,
+         character_as_bytes=None, logical_as_bytes=None, ignore_blank=None, scale_back=None, output_verify=None,
+         threads=None, engine=None, on_error="raise", fill_value=0, cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None,
+         storage_options=None, remote=None) -> HDUList:
     """
     Open a FITS file.
 
@@ -185,12 +190,14 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
         modes.
     mode : {"readonly", "update", "append", "denywrite", "copyonwrite", "ostream"}
         As in `astropy.io.fits.open`.
-    memmap, save_backup, cache, lazy_load_hdus, ignore_missing_simple, **kwargs
-        As in `astropy.io.fits.open`.
+    memmap, save_backup, cache, lazy_load_hdus, ignore_missing_simple, use_fsspec, decompress_in_memory, uint, \
+ignore_missing_end, checksum, disable_image_compression, do_not_scale_image_data, character_as_bytes, logical_as_bytes, \
+ignore_blank, scale_back, output_verify
+        As in `astropy.io.fits.open`; `ignore_blank` is applied to compressed images too.
     threads, engine, on_error, fill_value, cache_bytes, max_nbytes
         How compressed images are read: see `CompImageHDU`.
-    storage_options : dict, optional
-        What fsspec needs to open a URL; astropy's ``fsspec_kwargs`` is taken for it too.
+    storage_options, fsspec_kwargs : dict, optional
+        What fsspec needs to open a URL, under this package's name and under astropy's.
     remote : RemoteSettings or mapping, optional
         How to read a remote file: settings that differ from those of the environment.
 
@@ -218,22 +225,31 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     >>> stars.shape, stars.dtype.name
     ((100, 100), 'uint16')
     """
-    kwargs.setdefault("uint", fits.conf.enable_uint)
     if memmap is None and (mode == "update" or not fits.conf.use_memmap):
         memmap = False  # a map would change the file before it is flushed
     lazy = fits.conf.lazy_load_hdus if lazy_load_hdus is None else bool(lazy_load_hdus)
     options = ReadOptions(threads, engine, on_error, fill_value, cache_bytes, max_nbytes)
     source = None
     if mode in _READING_MODES:
-        source = _source_for(name, kwargs.pop("fsspec_kwargs", None) or storage_options, remote)
-        kwargs.pop("use_fsspec", None)
+        source = _source_for(name, fsspec_kwargs or storage_options, remote)
     elif decompresses(name):
         raise UnsupportedError(f"{name!r}: mode {mode!r} needs a file that can be changed, found one that only inflates")
+    given = {
+        "uint": fits.conf.enable_uint if uint is None else uint, "ignore_missing_end": ignore_missing_end, "checksum": checksum,
+        "disable_image_compression": disable_image_compression, "do_not_scale_image_data": do_not_scale_image_data,
+        "character_as_bytes": character_as_bytes, "logical_as_bytes": logical_as_bytes, "ignore_blank": ignore_blank,
+        "scale_back": scale_back, "output_verify": output_verify, "decompress_in_memory": decompress_in_memory,
+        "use_fsspec": use_fsspec if source is None else None,
+    }
+    kwargs = {name: value for name, value in given.items() if value is not None}  # what is missing is astropy's default
+    kwargs["tilecomp_image"] = functools.partial(CompImageHDU, **vars(options))
+    read = functools.partial(_list_class(mode).fromfile, mode=mode, memmap=memmap, save_backup=save_backup, cache=cache,
+                             lazy_load_hdus=lazy, **kwargs)
     try:
-        hdus = _list_class(mode).fromfile(
-            name if source is None else SourceFile(source), mode, memmap, save_backup, cache, lazy,
-            ignore_missing_simple, tilecomp_image=functools.partial(CompImageHDU, **vars(options)), **kwargs,
-        )
+        if mode in _READING_MODES:
+            hdus = _read_list(read, name if source is None else source, ignore_missing_simple)
+        else:
+            hdus = read(name, ignore_missing_simple=ignore_missing_simple)
     except BaseException:
         if source is not None and source is not name:
             source.close()
@@ -241,6 +257,20 @@ def open(name, mode="readonly", memmap=None, save_backup=False, cache=True, lazy
     if source is not name:
         hdus._own_source = source
     return hdus
+
+
+def _read_list(read: Callable, file, ignore_missing_simple: bool) -> HDUList:
+    """Read a list of HDUs; of a file that begins with an extension as well, with a warning, as cfitsio does."""
+    def from_start(**how):
+        return read(SourceFile(file) if isinstance(file, ByteSource) else file, **how)
+
+    try:
+        return from_start(ignore_missing_simple=ignore_missing_simple)
+    except OSError:
+        if ignore_missing_simple or not begins_with_extension(file):
+            raise
+    warn_of_missing_primary(file)
+    return from_start(ignore_missing_simple=True)
 
 
 def _list_class(mode) -> type[HDUList]:

@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
-from .. import threads
 from ..errors import CorruptTileError, HeaderError
 from ..read import checked_out
+from ..threads import waiting_pool
 from .astropy_errors import as_cfitsio_error
 from .astropy_repr import html_of, line_of
 
@@ -119,14 +119,14 @@ class TileSection:
         except CorruptTileError as error:
             raise as_cfitsio_error(error) from None
 
-    async def async_read(self, index=..., **options):
+    async def async_read(self, index=..., *, out: np.ndarray | None = None, threads: int | None = None, on_error: str | None = None):
         """
         Read part of the image without holding up the event loop.
 
         Parameters
         ----------
-        index, **options
-            As of `read`.
+        index, out, threads, on_error
+            See `read`.
 
         Returns
         -------
@@ -138,7 +138,7 @@ class TileSection:
         HeaderError, CorruptTileError, IndexError, ValueError, TypeError
             As `read`.
         """
-        return await asyncio.wrap_future(threads.waiting_pool().submit(self.read, index, **options))
+        return await asyncio.wrap_future(waiting_pool().submit(self.read, index, out=out, threads=threads, on_error=on_error))
 
     def __getitem__(self, index):
         part = self.read(index)

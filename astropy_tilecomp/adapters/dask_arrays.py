@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 
@@ -10,7 +11,7 @@ import numpy as np
 from ..files import find_image
 from ..read import TileReader
 from ..sources import as_source
-from ..write import TileWriter
+from ..write import DEFAULT_QUANTIZE_LEVEL, TileWriter
 from .extras import extra
 
 __all__ = ["CHUNK_NBYTES", "TileArray", "tile_chunks", "to_dask", "write_dask"]
@@ -67,7 +68,8 @@ class TileArray:
         return self.reader.read(index)
 
 
-def to_dask(file, hdu=None, *, chunks=None, chunk_nbytes: int = CHUNK_NBYTES, storage_options: dict | None = None, **options):
+def to_dask(file, hdu=None, *, chunks=None, chunk_nbytes: int = CHUNK_NBYTES, storage_options: dict | None = None,
+            engine: str | None = None, on_error: str = "raise", fill_value=0, max_nbytes: int | None = None, scaled: bool = True):
     """
     Make a dask array of a compressed image.
 
@@ -83,8 +85,10 @@ def to_dask(file, hdu=None, *, chunks=None, chunk_nbytes: int = CHUNK_NBYTES, st
         Bytes of a chunk, about.
     storage_options : dict, optional
         What fsspec needs to open a URL.
-    **options
-        As of `TileReader`: engine, on_error, max_nbytes, scaled.
+    engine, on_error, fill_value, max_nbytes
+        How the image is read: see `read_section`.
+    scaled : bool
+        Apply BSCALE, BZERO and BLANK; False gives the stored pixels.
 
     Returns
     -------
@@ -99,6 +103,7 @@ def to_dask(file, hdu=None, *, chunks=None, chunk_nbytes: int = CHUNK_NBYTES, st
     with extra("dask"):
         import dask.array as da
 
+    options = {"engine": engine, "on_error": on_error, "fill_value": fill_value, "max_nbytes": max_nbytes, "scaled": scaled}
     reader = file if hasattr(file, "result_dtype") else _open(file, hdu, storage_options, options)
     array = TileArray(reader)
     if chunks is None:
@@ -112,7 +117,12 @@ def _open(file, hdu, storage_options, options) -> TileReader:
     return TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, **options)
 
 
-def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, blocks_ahead: int = 2, progress=None, **options) -> None:
+def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, blocks_ahead: int = 2, progress=None,
+               algorithm: str | None = None, tile_shape: Sequence[int] | None = None, lossless: bool = False,
+               quantize_level: float = DEFAULT_QUANTIZE_LEVEL, quantize_method: int | str = "SUBTRACTIVE_DITHER_1",
+               dither_seed: int = -1, hcomp_scale: float = 0, hcomp_smooth: bool = False, blank: int | None = None,
+               zblank: int | None = None, style: str = "cfitsio", name: str | None = None, append: bool = False,
+               overwrite: bool = False, checksum: bool = False, threads: int | None = None, engine: str | None = None) -> None:
     """
     Write a dask array as a compressed image, some blocks at a time.
 
@@ -130,8 +140,10 @@ def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, bl
         Blocks that are computed together.
     progress : callable, optional
         Called with the blocks that are done and all blocks.
-    **options
-        As of `TileWriter`.
+    algorithm, tile_shape, lossless, quantize_level, quantize_method, dither_seed, hcomp_scale, hcomp_smooth, blank, zblank, style
+        How to compress: see `write_image`.
+    name, append, overwrite, checksum, threads, engine
+        See `TileWriter`.
 
     Raises
     ------
@@ -145,7 +157,13 @@ def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, bl
         raise TypeError(f"a dask array expected, found {type(array).__name__}; write_image writes others")
     if any(np.isnan(size) for size in array.shape):
         raise ValueError(f"a dask array of shape {array.shape}: its compute_chunk_sizes() finds out how large it is")
-    with TileWriter(path, array.shape, array.dtype, header, **options) as writer:
+    writer = TileWriter(
+        path, array.shape, array.dtype, header, name=name, append=append, overwrite=overwrite, checksum=checksum,
+        quantize_level=quantize_level, dither_seed=dither_seed, threads=threads, engine=engine, algorithm=algorithm,
+        tile_shape=tile_shape, lossless=lossless, quantize_method=quantize_method, hcomp_scale=hcomp_scale,
+        hcomp_smooth=hcomp_smooth, blank=blank, zblank=zblank, style=style,
+    )
+    with writer:
         tile_shape = writer.params.tile_shape
         if not _is_aligned(array.chunks, tile_shape) or _largest_block(array) > 2 * chunk_nbytes:
             array = array.rechunk(tile_chunks(array.shape, tile_shape, array.dtype.itemsize, chunk_nbytes))

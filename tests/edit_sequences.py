@@ -238,6 +238,7 @@ def edit_data(session, rng):
         box, dtype = box_in(rng, model.pixels.shape), hdu.data.dtype
         value = new_value(rng, dtype)
         hdu.data[box] = value
+        model.pixels = model.pixels.astype(dtype)
         model.edit(box, value, hdu.tile_shape)
 
 
@@ -291,8 +292,9 @@ def assign_section(session, rng):
             hdu.section[box] = value
         except (ValueError, tc.UnsupportedError):
             return          # pixels on disk in a mode that does not write, or that the stored type cannot hold: nothing happened
-        model.edit(box, value, tile_shape)
         got = np.asarray(hdu.section[...])
+        model.pixels = model.pixels.astype(got.dtype)
+        model.edit(box, value, tile_shape)
         if not model.quantized:
             session.require_view(got, model, f"section of HDU {number} after assignment")
         else:

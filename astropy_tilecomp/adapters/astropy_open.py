@@ -50,6 +50,10 @@ class TileReading(TileFlushing):
         with self._read_lock:  # while another thread reads an HDU, astropy's own length is that so far
             return super().__len__()
 
+    def __setitem__(self, key, hdu):
+        self.readall()  # the next HDU is looked for behind the last one in the list, which must be one of the file
+        super().__setitem__(key, hdu)
+
     def _try_while_unread_hdus(self, func, *args, **kwargs):
         with self._read_lock:  # else another thread may read the HDU between a miss here and the end of the file
             return super()._try_while_unread_hdus(func, *args, **kwargs)

@@ -18,7 +18,7 @@ from .files import walk
 from .keywords import DITHER_METHODS, N_DITHER_SEEDS
 from .sources import FileSource
 from .spool import TileSpool
-from .tiling.cards import CARD_SIZE, format_card, join_cards, keyword_of
+from .tiling.cards import CARD_SIZE, format_card, format_cards, join_cards, keyword_of
 from .tiling.grid import TileGrid
 from .tiling.header import null_primary
 from .tiling.params import CompressionParams
@@ -176,7 +176,7 @@ def image_cards(header, params: CompressionParams, name: str | None = None) -> l
     if name is not None:
         if not isinstance(name, str):
             raise TypeError(f"name is {name!r}, expected a string")
-        kept = [_card_of("EXTNAME", name), *(card for card in kept if keyword_of(card) != "EXTNAME")]
+        kept = [*_images_for("EXTNAME", name), *(card for card in kept if keyword_of(card) != "EXTNAME")]
     if params.zbitpix < 0:
         kept = [card for card in kept if keyword_of(card) != "BLANK"]
     shape = [format_card(f"NAXIS{axis}", length) for axis, length in enumerate(reversed(params.image_shape), 1)]
@@ -197,7 +197,7 @@ def _cards_of(header) -> list[str]:
     if hasattr(header, "tostring"):  # an astropy Header
         return _images_in(header.tostring(sep="", endcard=False, padding=False))
     if isinstance(header, Mapping):
-        return [_card_of(keyword, value) for keyword, value in header.items()]
+        return [image for keyword, value in header.items() for image in _images_for(keyword, value)]
     if isinstance(header, Iterable) and not isinstance(header, str):
         cards = list(header)
         if all(isinstance(card, str) or hasattr(card, "image") for card in cards):
@@ -215,8 +215,8 @@ def _images_in(text: str) -> list[str]:
     return [text[at:at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
 
 
-def _card_of(keyword: str, value) -> str:
-    """The card of one keyword of a mapping."""
+def _images_for(keyword: str, value) -> list[str]:
+    """The card images of one keyword of a mapping; a long string has several."""
     name = str(keyword).upper()
     if not _KEYWORD.fullmatch(name) or name in _WITHOUT_VALUE:
         raise HeaderError(f"header: {keyword!r} is no keyword of a value, which has 1 to 8 of A-Z, 0-9, - and _; {_TAKES_ALL}")
@@ -224,7 +224,7 @@ def _card_of(keyword: str, value) -> str:
         raise TypeError(f"header: {keyword} is {value!r}, expected a string, a bool, an integer or a float; {_TAKES_ALL}")
     if isinstance(value, str) and not (value.isascii() and value.isprintable()):
         raise HeaderError(f"header: {keyword} is {value!r}, expected printable ASCII characters")
-    return format_card(name, value)
+    return format_cards(name, value)
 
 
 def _is_structure(keyword: str) -> bool:

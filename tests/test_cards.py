@@ -12,6 +12,7 @@ from astropy_tilecomp.tiling.cards import (
     HeaderCards,
     compose_card,
     format_card,
+    format_cards,
     header_size,
     join_cards,
     keyword_of,
@@ -201,3 +202,14 @@ def test_cards_that_do_not_fit():
 def test_split_and_join_are_inverse():
     cards = [format_card("NAXIS", 2), " " * 80, "COMMENT text".ljust(80), "HISTORY \xe9".ljust(80)]
     assert split_cards(join_cards(cards)) == cards
+
+
+@pytest.mark.parametrize("text", [
+    "x" * 67, "x" * 68, "x" * 69, "x" * 100, "x" * 134, "x" * 135, "ab cd " * 80 + "z", "'" * 34, "'" * 35, "it's " * 40 + "z",
+    "&" * 150 + "z",
+], ids=lambda text: f"{len(text)} {text[:3]}")
+def test_long_strings_are_continued(text):
+    cards = format_cards("LONGSTR", text, "a comment")
+    assert all(len(card) == 80 for card in cards)
+    assert [card[:8] for card in cards] == ["LONGSTR "] + ["CONTINUE"] * (len(cards) - 1)
+    assert fits.Header.fromstring("".join(cards))["LONGSTR"] == text

@@ -344,3 +344,13 @@ def test_a_folder_that_is_missing(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         tc.write_image(tmp_path / "nowhere" / "a.fits", np.ones((3, 3), "i2"))
     assert caught.value.filename == str(tmp_path / "nowhere" / "a.fits")
+
+
+@pytest.mark.parametrize("text", ["x" * 100, "it's " * 40 + "z"])
+def test_long_strings_of_a_mapping_and_long_names_are_written(tmp_path, text):
+    path = tmp_path / "a.fits"
+    tc.write_image(path, np.zeros((3, 4), "i2"), {"LONGSTR": text, "OTHER": 3}, name=text.strip())
+    with fits.open(path) as hdul:
+        hdul.verify("exception")
+        assert (hdul[1].header["LONGSTR"], hdul[1].header["OTHER"]) == (text, 3)
+        assert hdul[1].header["EXTNAME"] == text

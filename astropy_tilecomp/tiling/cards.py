@@ -16,6 +16,7 @@ __all__ = [
     "HeaderCards",
     "compose_card",
     "format_card",
+    "format_cards",
     "header_size",
     "join_cards",
     "keyword_of",
@@ -26,6 +27,9 @@ __all__ = [
 
 CARD_SIZE = 80
 BLOCK_SIZE = 2880
+
+MAX_TEXT = CARD_SIZE - 12
+"""Characters between the quotes of a card; a quote in the text takes two."""
 
 _END = b"END".ljust(CARD_SIZE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([EDed][+-]?\d+)?", re.ASCII)
@@ -256,6 +260,38 @@ def format_card(keyword: str, value, comment: str = "") -> str:
     if not math.isfinite(value):
         raise ValueError(f"{keyword}: a header cannot hold {value}")
     return compose_card(keyword, repr(float(value)).upper(), comment)
+
+
+def format_cards(keyword: str, value, comment: str = "") -> list[str]:
+    """
+    Make the card images of a keyword: one, or as many as a long string needs, with CONTINUE.
+
+    Parameters
+    ----------
+    keyword, value, comment
+        See `format_card`; a string may be of any length.
+
+    Returns
+    -------
+    list of str
+        Card images of 80 characters.
+
+    Raises
+    ------
+    ValueError
+        If a float is not finite.
+    """
+    if not isinstance(value, str) or len(value) + value.count("'") <= MAX_TEXT:
+        return [format_card(keyword, value, comment)]
+    pieces, start = [], 0
+    while start < len(value):
+        stop = start + MAX_TEXT - 1  # one place is for the ampersand
+        while stop - start + value.count("'", start, stop) > MAX_TEXT - 1:
+            stop -= 1
+        pieces.append(value[start:stop].replace("'", "''"))
+        start = stop
+    first, *others = [f"'{piece}&'" for piece in pieces[:-1]] + [f"'{pieces[-1]}'" + (f" / {comment}" if comment else "")]
+    return [compose_card(keyword, first), *(f"CONTINUE  {text}"[:CARD_SIZE].ljust(CARD_SIZE) for text in others)]
 
 
 def compose_card(keyword: str, text: str, comment: str = "") -> str:

@@ -296,7 +296,7 @@ class _Batch:
             error = kind(plan.table.reason(job), **facts)
         else:
             error = engines.error_of(
-                int(self.status[job]), done=int(self.done[job]), n_pixels=prod(grid.shape_of(tile)),
+                int(self.status[job]), done=int(self.done[job]), used=int(self.used[job]), n_pixels=prod(grid.shape_of(tile)),
                 column=column or COLUMN_NAMES[plan.table.column[job]], byte_range=(start, start + nbytes), **facts,
             )
         return BadTile(tile, row, grid.box(tile), error)

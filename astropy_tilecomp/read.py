@@ -274,8 +274,8 @@ class TileReader:
         if warn:
             row, used, nbytes = report.trailing[0]
             warnings.warn(
-                f"{self._source.name}: {len(report.trailing)} tiles have bytes left over, the first in row {row}: complete"
-                f" after {used} of {nbytes} bytes; the pixels are right",
+                f"{self._source.name}: {len(report.trailing)} tiles have unused bytes, the first in row {row}: it is complete"
+                f" after {used} of {nbytes} bytes; check these pixels",
                 errors.TileCompWarning, stacklevel=4,
             )
 

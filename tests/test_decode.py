@@ -13,7 +13,7 @@ from strategies import array_indices, basic_indices, tile_grids
 
 from astropy_tilecomp.codecs import codec_for, finalize
 from astropy_tilecomp.decode import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, _Reading, _window, decode, decode_tiles
-from astropy_tilecomp.errors import CorruptTileError, TruncatedTileError, UnsupportedError
+from astropy_tilecomp.errors import CorruptTileError, TrailingBytesError, TruncatedTileError, UnsupportedError
 from astropy_tilecomp.tiling.grid import TileGrid
 from astropy_tilecomp.tiling.plan import coalesce, plan
 from astropy_tilecomp.tiling.selection import select
@@ -198,6 +198,29 @@ def test_bytes_left_over_are_told():
     got, report = decoded(image)
     assert_array_equal(got, pixels)
     assert report.trailing == [(row, len(stream) - 6, len(stream)) for row, stream in enumerate(image.streams)]
+
+
+@pytest.mark.parametrize("engine", ["kernel", "cfitsio"])
+@pytest.mark.parametrize("n_unused", [17, 400])
+@pytest.mark.parametrize("algorithm", ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1"])
+def test_many_unused_bytes_are_damage(algorithm, n_unused, engine):
+    pixels = np.arange(40, dtype="i2").reshape(4, 10)
+    image = encode_image(pixels, (4, 5), algorithm, spare=bytes(n_unused + n_unused % 2))
+    with pytest.raises(TrailingBytesError) as caught:
+        decoded(image, engine=engine)
+    assert caught.value.nbytes - caught.value.used >= n_unused and caught.value.row == 0
+    _, report = decoded(image, engine=engine, on_error="fill")
+    assert [bad.row for bad in report.bad] == [0, 1]
+
+
+@pytest.mark.parametrize("engine", ["kernel", "cfitsio"])
+@pytest.mark.parametrize("index", [np.s_[:1, :3], np.s_[:2, :3], np.s_[1, 1], np.s_[::2, 2:9]], ids=str)
+def test_zeros_in_place_of_tiles_are_damage_in_every_part_of_them(index, engine):
+    pixels = np.random.default_rng(3).integers(0, 30000, (40, 64)).astype("i2")
+    image = encode_image(pixels, (40, 64), "RICE_1")
+    image.data = image.data[:-len(image.streams[0])] + bytes(len(image.streams[0]))
+    with pytest.raises(TrailingBytesError):
+        decoded(image, index, engine=engine)
 
 
 def test_every_cut_and_flip_of_a_tile_gives_an_error_or_pixels():

@@ -13,7 +13,7 @@ from needs import REPOSITORY
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.codecs import codec_for, finalize
+from astropy_tilecomp.codecs import codec_for, dequantize, finalize
 from astropy_tilecomp.encode import encode
 from astropy_tilecomp.tiling.params import CompressionParams
 from astropy_tilecomp.tiling.table import COLUMN_NAMES
@@ -151,11 +151,30 @@ def test_trailing_bytes_warn():
         at = hdus[1]._data_offset
     content[at : at + 4] = (int.from_bytes(content[at : at + 4], "big") + 5).to_bytes(4, "big")
     with tc.open(bytes(content)) as hdus:
-        with pytest.warns(tc.TileCompWarning, match="bytes left over"):
+        with pytest.warns(tc.TileCompWarning, match="unused bytes"):
             assert_array_equal(hdus[1].section[:5], IMAGE[:5])
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert_array_equal(hdus[1].data, IMAGE)
+
+
+def test_many_unused_bytes_are_damage():
+    content = compressed()
+    with fits.open(io.BytesIO(content), disable_image_compression=True) as hdus:
+        at = hdus[1]._data_offset
+    content[at : at + 4] = (int.from_bytes(content[at : at + 4], "big") + 17).to_bytes(4, "big")
+    with tc.open(bytes(content)) as hdus, pytest.raises(tc.TrailingBytesError):
+        hdus[1].data
+
+
+def test_both_markers_of_zero():
+    settings = {"zscale": 0.5, "zzero": 10, "row": 0, "zquantiz": "SUBTRACTIVE_DITHER_2", "zdither0": 5}
+    integers = np.array([-2147483647, -2147483646, -2147483648, 4], "i4")
+    assert_array_equal(dequantize(integers, **settings)[:2], 0)
+    assert dequantize(integers, **settings)[2] < -1e9
+    for zblank in integers[:3].tolist():
+        pixels = dequantize(integers, zblank=zblank, **settings)
+        assert_array_equal(np.isnan(pixels), integers == zblank)
 
 
 def test_damage_says_where():

@@ -366,7 +366,7 @@ def test_tiles_past_the_end_of_the_file(image):
 def test_one_warning_for_bytes_left_over():
     encoded = encode_image(integers((8, 12)), (4, 6), "RICE_1", spare=bytes(5))
     reader = reader_of(encoded, cache_bytes=0)
-    with pytest.warns(TileCompWarning, match="4 tiles have bytes left over, the first in row 0") as caught:
+    with pytest.warns(TileCompWarning, match="4 tiles have unused bytes, the first in row 0") as caught:
         assert_array_equal(reader.read(), encoded.pixels)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

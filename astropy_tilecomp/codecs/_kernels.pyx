@@ -30,6 +30,7 @@ cdef extern from "tc_status.h":
         TC_BAD_PARAM
         TC_NO_MEMORY
         TC_MISSING
+        TC_UNUSED
 
 # Names of the statuses, for engine.py.
 STATUS = {
@@ -38,7 +39,7 @@ STATUS = {
         ("BAD_MAGIC", TC_BAD_MAGIC), ("SIZE_MISMATCH", TC_SIZE_MISMATCH), ("BAD_CODE", TC_BAD_CODE),
         ("BAD_CHECKSUM", TC_BAD_CHECKSUM), ("NO_SPACE", TC_NO_SPACE), ("OUT_OF_RANGE", TC_OUT_OF_RANGE),
         ("REFUSED", TC_REFUSED), ("UNSUPPORTED", TC_UNSUPPORTED), ("BAD_PARAM", TC_BAD_PARAM),
-        ("NO_MEMORY", TC_NO_MEMORY), ("MISSING", TC_MISSING),
+        ("NO_MEMORY", TC_NO_MEMORY), ("MISSING", TC_MISSING), ("UNUSED", TC_UNUSED),
     )
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import CorruptTileError, TruncatedTileError, UnsupportedError
+from ..errors import CorruptTileError, TrailingBytesError, TruncatedTileError, UnsupportedError
 from . import _kernels
 
 __all__ = ["ENGINES", "check", "choose", "engines", "error_of"]
@@ -94,7 +94,7 @@ def check(status: int, **facts) -> None:
         raise error_of(status, **facts)
 
 
-def error_of(status: int, *, done: int | None = None, n_pixels: int | None = None, **place) -> Exception:
+def error_of(status: int, *, done: int | None = None, n_pixels: int | None = None, used: int | None = None, **place) -> Exception:
     """
     Make the exception that a C status of a decoder stands for.
 
@@ -104,19 +104,24 @@ def error_of(status: int, *, done: int | None = None, n_pixels: int | None = Non
         What the C function returned; not TC_OK.
     done, n_pixels : int, optional
         Pixels decoded before the error, and pixels of the tile.
+    used : int, optional
+        Bytes that the tile took.
     **place
         Of `astropy_tilecomp.errors.CorruptTileError`: tile, row, column, algorithm, byte_range.
 
     Returns
     -------
     Exception
-        `TruncatedTileError` or `CorruptTileError`; `UnsupportedError` for lawful tiles that are not handled,
+        `TruncatedTileError`, `TrailingBytesError` or `CorruptTileError`; `UnsupportedError` for lawful tiles that are not handled,
         `MemoryError`, and `ValueError` for a setting of the codec outside of its range.
     """
     name = _NAME_OF.get(status, f"status {status}")
     at = f" at pixel {done} of {n_pixels}" if done is not None and n_pixels is not None else ""
     if name == "TRUNCATED":
         return TruncatedTileError(f"stream ends{at}" if at else "stream ends before the tile is complete", **place)
+    if name == "UNUSED":
+        start, stop = place["byte_range"]
+        return TrailingBytesError(used=used, nbytes=stop - start, **place)
     if name in _CORRUPT:
         return CorruptTileError(_CORRUPT[name] + at, **place)
     what = place.get("algorithm") or "codec"

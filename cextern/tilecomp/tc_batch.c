@@ -266,12 +266,35 @@ static void finalize(const tc_worker *worker, tc_job *job, tc_type from, void *p
 
 static bool is_bad(tc_status status) { return status != TC_OK && status != TC_TRAILING; }
 
+/* A tile in place of whose bytes the file has zeros ends early.  No writer is known that leaves bytes over; cut-off padding
+ * and the like is shorter than this. */
+#define MAX_UNUSED 16
+
+/* Whether nothing but zeros follows, as in a file that was allocated and not filled; some bytes tell. */
+static bool zeros_follow(const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n && i < 2 * MAX_UNUSED; i++)
+        if (bytes[i]) return false;
+    return n > MAX_UNUSED;
+}
+
+/* Whether a stream of which only the first pixels were decoded may end early, by the bytes that they took or by those that
+ * follow: then all of it has to be decoded. */
+static bool may_end_early(const tc_job *job, size_t used)
+{
+    const double expected = (double)used * (double)job->n / (double)job->needed;
+
+    if (job->needed == job->n || used > job->src_len) return false;
+    return expected < (double)job->src_len / 4 || zeros_follow(job->src + used, job->src_len - used);
+}
+
 /* Write down how a job ended. */
 static void conclude(const tc_batch *batch, const tc_job *job, tc_status status, size_t done, size_t used, size_t *n_bad)
 {
     const size_t j = job->number;
 
-    if (status == TC_OK && job->needed == job->n && used < job->src_len) status = TC_TRAILING;
+    if (status == TC_OK && job->needed == job->n && used < job->src_len)
+        status = job->src_len - used > MAX_UNUSED ? TC_UNUSED : TC_TRAILING;
     batch->status[j] = (int32_t)status;
     batch->done[j] = (int64_t)done;
     batch->used[j] = (int64_t)used;
@@ -441,8 +464,12 @@ static tc_status decode_column(tc_worker *worker, const tc_job *job, tc_decoded 
 static void decode_one(tc_worker *worker, tc_job *job, size_t *n_bad)
 {
     tc_decoded got = {NULL, worker->batch->image.stored, 0, 0};
-    const tc_status status = decode_column(worker, job, &got);
+    tc_status status = decode_column(worker, job, &got);
 
+    if (status == TC_OK && may_end_early(job, got.used)) {
+        job->needed = job->n;
+        status = decode_column(worker, job, &got);
+    }
     if (status == TC_OK) finalize(worker, job, got.from, got.pixels);
     conclude(worker->batch, job, status, got.done, got.used, n_bad);
 }
@@ -483,6 +510,7 @@ static void decode_group(tc_worker *worker, tc_group *group, size_t *n_bad)
     const size_t slot = aligned_size(group->most * image->bytepix);
     uint8_t *const scratch = reserve(&worker->pixels, group->n * slot);
     tc_rice_stream streams[TC_RICE_STREAMS_AT_ONCE];
+    size_t n_again = 0;
 
     for (size_t i = 0; i < group->n; i++) {
         const tc_job *const job = &group->jobs[i];
@@ -495,9 +523,14 @@ static void decode_group(tc_worker *worker, tc_group *group, size_t *n_bad)
         tc_job *const job = &group->jobs[i];
         if (!scratch) streams[i].status = TC_NO_MEMORY;
         const tc_status status = streams[i].done >= job->needed ? TC_OK : streams[i].status;
+        if (status == TC_OK && may_end_early(job, streams[i].used)) {
+            group->jobs[n_again++] = *job; /* later, for it takes the scratch */
+            continue;
+        }
         if (status == TC_OK) finalize(worker, job, from, streams[i].dst);
         conclude(worker->batch, job, status, streams[i].done, streams[i].used, n_bad);
     }
+    for (size_t i = 0; i < n_again; i++) decode_one(worker, &group->jobs[i], n_bad);
     group->n = 0;
 }
 

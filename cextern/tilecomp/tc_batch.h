@@ -72,7 +72,7 @@ typedef struct {
     const uint8_t *column;        /* tc_column */
     const double *zscale, *zzero; /* NULL where nothing is quantized */
     const int64_t *zblank;        /* NULL, or the integer of undefined pixels */
-    int32_t *status;              /* set: tc_status; TC_TRAILING: the pixels are right, and bytes were left over */
+    int32_t *status;              /* set: tc_status; TC_TRAILING: a few bytes were left over, TC_UNUSED: many */
     int64_t *done, *used;         /* set: pixels decoded, and bytes of the stream that took */
 } tc_batch;
 

@@ -20,7 +20,7 @@
         for (size_t i = 0; numbers && i < n; i++) {                                                                    \
             O value = (O)(((double)src[i] - (double)numbers[i] + 0.5) * zscale + zzero);                               \
                                                                                                                        \
-            value = tc_choose_##NAME_O(marks_zero & ((int32_t)src[i] == TC_ZERO_MARKER), 0, value);                    \
+            value = tc_choose_##NAME_O(marks_zero & TC_MARKS_ZERO((int32_t)src[i]), 0, value);                             \
             dst[i] = tc_choose_##NAME_O(has_zblank & (src[i] == zblank), TC_NAN_##NAME_O, value);                      \
         }                                                                                                              \
     }

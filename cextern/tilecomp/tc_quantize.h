@@ -12,6 +12,8 @@
 #include "tc_status.h"
 
 #define TC_ZERO_MARKER (-2147483646)   /* a pixel of exactly 0 under TC_DITHER_2 */
+/* FITS 4.0 writes -2147483647 for it; an integer that is ZBLANK is NaN all the same. */
+#define TC_MARKS_ZERO(integer) ((uint32_t)TC_ZERO_MARKER - (uint32_t)(integer) <= 1u)
 #define TC_CFITSIO_ZBLANK (-2147483647) /* the null CFITSIO writes; the standard recommends INT32_MIN */
 
 /* What turns the integers of one tile into values. */

@@ -5,7 +5,7 @@
 typedef enum {
     TC_OK = 0,
     TC_TRUNCATED,     /* the stream ends before the tile is complete */
-    TC_TRAILING,      /* bytes are left over after a complete tile */
+    TC_TRAILING,      /* a few bytes are left over after a complete tile */
     TC_CORRUPT,       /* the stream contradicts itself in a way that no other code names */
     TC_BAD_MAGIC,     /* the stream does not begin with the mark of its format */
     TC_SIZE_MISMATCH, /* the stream states another size than the tile has */
@@ -17,7 +17,8 @@ typedef enum {
     TC_UNSUPPORTED,   /* lawful, but not implemented here */
     TC_BAD_PARAM,     /* a parameter outside its allowed values */
     TC_NO_MEMORY,     /* an allocation failed */
-    TC_MISSING        /* no column holds data for the tile */
+    TC_MISSING,       /* no column holds data for the tile */
+    TC_UNUSED         /* so many bytes are left over that the tile must be damaged */
 } tc_status;
 
 #define TC_TRY(call)                                                                               \

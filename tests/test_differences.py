@@ -302,6 +302,55 @@ def test_appended_images_survive_a_second_flush(tmp_path):
             assert_array_equal(hdus[number].data, image)
 
 
+def test_masked_pixels_are_refused(tmp_path):
+    masked = np.ma.array(IMAGE, mask=np.indices(IMAGE.shape).sum(axis=0) == 7)
+    hdu = tc.CompImageHDU(IMAGE)
+    for write in (lambda: written(tc.CompImageHDU(masked)), lambda: tc.write_image(tmp_path / "a.fits", masked),
+                  lambda: setattr(hdu, "data", masked) or written(hdu)):
+        with pytest.raises(ValueError, match="pixels are masked"):
+            write()
+    assert_array_equal(data_of(written(tc.CompImageHDU(np.ma.array(IMAGE)))), IMAGE)
+    assert data_of(written(fits.CompImageHDU(masked)))[3, 4] == np.array(999999).astype("i2")
+
+
+def test_missing_primary_is_read():
+    content = bytes(compressed()[2880:])
+    with pytest.warns(tc.TileCompWarning, match="primary HDU is missing"):
+        assert_array_equal(tc.open(content)[0].data, IMAGE)
+    with tc.enabled(), pytest.raises(OSError, match="No SIMPLE card"):
+        fits.open(io.BytesIO(content))
+
+
+def test_cut_files_are_not_changed(tmp_path):
+    path = tmp_path / "a.fits"
+    path.write_bytes(content := bytes(compressed()[:-100]))
+    with warnings.catch_warnings(action="ignore"):
+        hdul = tc.open(path, mode="update")
+        hdul[0].header["CARD"] = 1
+        with pytest.raises(tc.SourceError, match="salvage"):
+            hdul.close()
+    assert path.read_bytes() == content
+
+
+def test_buffers_are_updated():
+    buffer = io.BytesIO(compressed())
+    hdul = tc.open(buffer, mode="update")
+    hdul[0].header.extend([(f"KEY{number}", number) for number in range(60)])
+    hdul.close(closed=False)
+    buffer.seek(0)
+    with fits.open(buffer) as found:
+        assert found[0].header["KEY59"] == 59
+        assert_array_equal(found[1].data, IMAGE)
+
+
+def test_blank_can_be_ignored():
+    content = bytes(compressed(header=fits.Header([("BLANK", int(IMAGE[3, 4]))])))
+    with tc.open(content, ignore_blank=True) as hdul:
+        assert_array_equal(hdul[1].data, IMAGE)
+        assert hdul[1].data.dtype == IMAGE.dtype
+    assert np.isnan(tc.open(content)[1].data[3, 4])
+
+
 def test_every_line_has_a_test():
     with open(REPOSITORY / "docs" / "differences.csv", newline="") as file:
         names = [line["test"] for line in csv.DictReader(file)]

@@ -14,7 +14,7 @@ import numpy as np
 
 from .contents import CutoutCost, cutout_cost, read_table
 from .encode import NotEncodableError, encode
-from .errors import HeaderError
+from .errors import HeaderError, cut_file_error
 from .files import FoundHDU, find_image, walk
 from .keywords import DTYPE_OF_BITPIX
 from .read import TileReader
@@ -384,7 +384,7 @@ def _plain_pixels(source: ByteSource, found: FoundHDU, shape: tuple[int, ...], b
     """A box of the stored pixels of a plain image, whose rows are read whole."""
     dtype = np.dtype(DTYPE_OF_BITPIX[found.header["BITPIX"]]).newbyteorder(">")
     if found.data_end > source.nbytes:
-        raise HeaderError(f"{source.name}: HDU {found.number} reaches to byte {found.data_end}, the file has {source.nbytes}")
+        raise cut_file_error(source.name, found.number, found.data_end, source.nbytes)
     lead, rows = box[:-2], box[-2] if len(box) > 1 else slice(0, 1)
     at = 0
     for where, n in zip(lead, shape):

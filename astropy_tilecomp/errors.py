@@ -9,6 +9,7 @@ __all__ = [
     "TrailingBytesError",
     "TruncatedTileError",
     "UnsupportedError",
+    "cut_file_error",
 ]
 
 
@@ -53,6 +54,26 @@ class HeaderError(TileCompError, ValueError):
 
     def __reduce__(self):
         return _restore, (type(self), self.__dict__.copy(), self.args)
+
+
+def cut_file_error(name: str, number: int, end: int, nbytes: int) -> HeaderError:
+    """
+    Make the error of a file that ends before one of its HDUs does.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    number : int
+        Which HDU, 0 for the first.
+    end : int
+        Byte after the last of its data.
+    nbytes : int
+        Bytes that the file has.
+    """
+    return HeaderError(
+        f"{name}: HDU {number} reaches to byte {end}, the file has {nbytes}; recover the file with astropy_tilecomp.salvage first"
+    )
 
 
 class UnsupportedError(TileCompError, NotImplementedError):

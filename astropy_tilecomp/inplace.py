@@ -19,7 +19,7 @@ from .atomic import copy_range, replacing
 from .codecs.buffers import unmasked
 from .codecs.finalize import to_stored
 from .encode import encode_box
-from .errors import HeaderError, UnsupportedError
+from .errors import HeaderError, UnsupportedError, cut_file_error
 from .files import FoundHDU, find_image
 from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS
 from .read import TileReader
@@ -162,6 +162,8 @@ class _Image:
     """One compressed image of a file, with all that an edit needs to know of it."""
 
     def __init__(self, source: FileSource, found: FoundHDU, threads, engine):
+        if found.data_end > source.nbytes:
+            raise cut_file_error(source.name, found.number, found.data_end, source.nbytes)
         self.found = found
         self.params = CompressionParams.from_header(found.header)
         self.layout = TableLayout.from_header(found.header)

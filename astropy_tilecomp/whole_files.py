@@ -14,7 +14,7 @@ import numpy as np
 from . import errors
 from .atomic import replacing
 from .encode import NotEncodableError, encode
-from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError
+from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError, cut_file_error
 from .files import FoundHDU, walk
 from .keywords import ALGORITHMS, DTYPE_OF_BITPIX
 from .read import TileReader
@@ -259,7 +259,7 @@ def _warn_of_padding(source: ByteSource, hdus: list[FoundHDU]) -> None:
     """Say what will not come back: unusual bytes where the standard wants zeros, and bytes behind the last HDU."""
     for found in hdus:
         if found.data_end > source.nbytes:
-            raise HeaderError(f"{source.name}: HDU {found.number} reaches to byte {found.data_end}, the file has {source.nbytes}")
+            raise cut_file_error(source.name, found.number, found.data_end, source.nbytes)
         if _is_image(found) and any(source.read(found.data_end, min(found.end, source.nbytes))):
             _warn(f"{source.name}: HDU {found.number} is padded with other bytes than zeros, which are not kept")
     end = hdus[-1].end

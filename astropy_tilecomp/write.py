@@ -13,7 +13,7 @@ import numpy as np
 from .atomic import copy_range, replacing
 from .codecs.buffers import unmasked
 from .encode import EncodedTiles, encode, encode_box
-from .errors import HeaderError
+from .errors import HeaderError, cut_file_error
 from .files import walk
 from .keywords import DITHER_METHODS, N_DITHER_SEEDS
 from .sources import FileSource
@@ -324,7 +324,7 @@ class TileWriter:
         with FileSource(path) as source:
             *_, last = walk(source)
             if last.data_end > source.nbytes:
-                raise HeaderError(f"{source.name}: the last HDU reaches to byte {last.data_end}, the file has {source.nbytes}")
+                raise cut_file_error(source.name, last.number, last.data_end, source.nbytes)
             stop = last.end
         with open(path, "rb") as old:
             copy_range(old, 0, min(stop, os.fstat(old.fileno()).st_size), self._file)

@@ -196,7 +196,7 @@ def test_a_cut_file_is_not_changed(tmp_path, opener, mode, edit):
     path = tmp_path / "cut.fits"
     fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(noise, tile_shape=(20, 300))]).writeto(path)
     path.write_bytes(before := path.read_bytes()[:-6000])
-    refusal = pytest.raises(tc.SourceError, match=r"cut\.fits: ends at byte .*salvage")
+    refusal = pytest.raises(tc.HeaderError, match=r"cut\.fits: HDU 1 reaches to byte .*salvage")
     with tc.enabled(), warnings.catch_warnings(action="ignore"), refusal, opener(path, mode=mode) as hdul:
         edit(hdul)
     assert path.read_bytes() == before
@@ -267,3 +267,14 @@ def test_copies_of_a_list_whose_file_is_another_by_now(tmp_path, clone, read_bef
         for number in (1, 2):
             assert_array_equal(clone(hdul[number]).data, IMAGE + number - 1)
             assert_array_equal(clone(hdul[number].section)[2:4], IMAGE[2:4] + number - 1)
+
+
+@pytest.mark.parametrize("edit", [
+    lambda path: tc.replace_pixels(path, np.s_[:2], 3), tc.repack, lambda path: tc.write_image(path, IMAGE, append=True),
+], ids=["replace_pixels", "repack", "write_image"])
+def test_a_cut_file_is_not_changed_by_functions(tmp_path, content, edit):
+    path = tmp_path / "cut.fits"
+    path.write_bytes(content[: 2 * 2880 + 100])
+    with pytest.raises(tc.HeaderError, match=r"cut\.fits: HDU 1 reaches to byte .*salvage"):
+        edit(path)
+    assert path.read_bytes() == content[: 2 * 2880 + 100]

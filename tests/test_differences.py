@@ -327,7 +327,7 @@ def test_cut_files_are_not_changed(tmp_path):
     with warnings.catch_warnings(action="ignore"):
         hdul = tc.open(path, mode="update")
         hdul[0].header["CARD"] = 1
-        with pytest.raises(tc.SourceError, match="salvage"):
+        with pytest.raises(tc.HeaderError, match="salvage"):
             hdul.close()
     assert path.read_bytes() == content
 

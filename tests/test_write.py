@@ -206,7 +206,7 @@ def test_nothing_is_appended_to_a_file_that_is_cut(tmp_path):
     path = tmp_path / "a.fits"
     fits.ImageHDU(np.ones(1440, "i2")).writeto(path)  # no padding behind the pixels
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(tc.HeaderError, match=r"the last HDU reaches to byte \d+, the file has \d+"):
+    with pytest.raises(tc.HeaderError, match=r"HDU 1 reaches to byte \d+, the file has \d+.*salvage"):
         tc.write_image(path, sample("i2", (20, 30)), append=True)
 
 

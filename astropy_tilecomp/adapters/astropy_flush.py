@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import SourceError
+from ..errors import cut_file_error
 from ..tiling.cards import BLOCK_SIZE
 from .astropy_files import forget_source, open_table, source_of
 from .astropy_hdu import CompImageHDU
@@ -57,11 +57,10 @@ class TileFlushing:
         if self._file.compression:
             return  # an end that is missing was an error when it was read
         read = [hdu._bintable if isinstance(hdu, CompImageHDU) else hdu for hdu in self if not hdu._new]
-        end = max((hdu._data_offset + hdu._data_size for hdu in read if hdu is not None and hdu._data_size), default=0)
+        ends = [hdu._data_offset + hdu._data_size if hdu is not None and hdu._data_size else 0 for hdu in read]
         nbytes = self._file_nbytes()
-        if end > nbytes:
-            message = f"{self._file.name}: ends at byte {nbytes}, its last HDU at {end}; nothing was written"
-            raise SourceError(f"{message}: recover the file with astropy_tilecomp.salvage first")
+        if ends and max(ends) > nbytes:
+            raise cut_file_error(self._file.name, ends.index(max(ends)), max(ends), nbytes)
 
     def _wasresized(self, verbose=False):
         if any(hdu._new or (isinstance(hdu, CompImageHDU) and _has_other_size(hdu._bintable)) for hdu in self):

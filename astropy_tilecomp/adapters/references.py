@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import HeaderError, UnsupportedError
+from ..errors import HeaderError, UnsupportedError, cut_file_error
 from ..files import FoundHDU, find_images
 from ..keywords import COMPRESSION_KEYWORDS, IMAGE_NAME_OF, INDEXED_COMPRESSION_KEYWORDS, INDEXED_TABLE_KEYWORDS, TABLE_NAME_OF
 from ..remote import has_secret
@@ -152,7 +152,7 @@ def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True)
     layout = TableLayout.from_header(found.header)
     stop = found.data_offset + layout.data_nbytes
     if stop > source.nbytes:
-        raise HeaderError(f"{source.name}: HDU {found.number} reaches to byte {stop}, the file has {source.nbytes}")
+        raise cut_file_error(source.name, found.number, stop, source.nbytes)
     hint = found.header.nbytes + (layout.table_nbytes if layout.table_nbytes < HINT_TABLE_NBYTES else 0)
     return ImageReference(
         url=url, start=found.header_offset, nbytes=min(found.end, source.nbytes) - found.header_offset, hint=hint,

@@ -10,12 +10,12 @@ import numpy as np
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource
 from ..threads import ForkSafeLock
-from ..tiling.shapes import default_tile_shape
 from .astropy_files import open_table, portable_table, rewritten
 from .astropy_lazy import NO_DITHER, Opening, count_as_unchanged
 from .astropy_options import (
     ReadOptions,
     checked_tile_shape,
+    fitting_tile_shape,
     is_float,
     lossless_level,
     tile_shape_for,
@@ -86,7 +86,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             _settings_read=None,
             _tmp_bintable=None,
             _tile_shape_asked=checked_tile_shape(tile_shape),
-            _algorithm_asked=compression_type is not None,
+            _settings_given=set(),
             _data_are_stored=False,
             hcomp_noise_scale=hcomp_noise_scale,
         )
@@ -95,6 +95,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 warn_of_absolute_scale()
             if lossless:
                 quantize_level = lossless_level(hcomp_scale, hcomp_noise_scale)
+            given = {"compression_type"} if compression_type is not None else set()
             if compression_type is None:
                 compression_type = "GZIP_2" if lossless and is_float(data) else "RICE_1"
             without_shape = "RICE_1" if data is None else compression_type  # astropy asks for the axes that HCOMPRESS_1 is to have
@@ -104,6 +105,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             )
             self.__dict__["_data_are_stored"] = do_not_scale_image_data
             self.compression_type = compression_type
+            self.__dict__["_settings_given"] = given
             if data is None and tile_shape is not None:
                 self.tile_shape = self._tile_shape_asked
             return
@@ -182,13 +184,10 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             self.header.remove(keyword, ignore_missing=True, remove_all=True)
 
     def _fit_tiles(self, shape: tuple[int, ...]) -> None:
-        """Give new pixels the tile shape that was asked for, or one that HCOMPRESS_1 can have."""
-        if not shape or not hasattr(self, "tile_shape"):
-            return
-        if self._tile_shape_asked is not None and len(self._tile_shape_asked) == len(shape):
-            self.tile_shape = self._tile_shape_asked
-        elif self._bintable is None and self.compression_type == "HCOMPRESS_1" and len(shape) > 1:
-            self.tile_shape = default_tile_shape(shape, self.compression_type)
+        """Give new pixels the tile shape that was asked for, or one that the algorithm can have."""
+        if shape and hasattr(self, "tile_shape"):
+            known = self.tile_shape if self._bintable is not None else None
+            self.tile_shape = fitting_tile_shape(shape, self._tile_shape_asked, known, self.compression_type)
 
     def _take_scale_out(self):
         """Make the header that of the scaled data, as astropy does; it does not count as changed by that."""
@@ -278,21 +277,24 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     def __reduce__(self):
         state = {name: value for name, value in self.__dict__.items() if name not in _OF_THIS_PROCESS}
+        was_edited = "_header" in state and state["_header"]._modified  # which copies of a header do not know
         if self._bintable is None:
-            return _restore, (type(self), state, None, 0)
-        return _restore, (type(self), state, *portable_table(self._bintable))
+            return _restore, (type(self), state, None, 0, was_edited)
+        return _restore, (type(self), state, *portable_table(self._bintable), was_edited)
 
 
 _OF_THIS_PROCESS = {"_lock", "_reader", "_section", "_bintable", "_tmp_bintable"}
 
 
-def _restore(cls, state: dict, source: ByteSource | None, header_offset: int) -> CompImageHDU:
+def _restore(cls, state: dict, source: ByteSource | None, header_offset: int, was_edited: bool) -> CompImageHDU:
     """Rebuild a pickled HDU."""
     hdu = cls.__new__(cls)
     table = None if source is None else open_table(source, header_offset)
     hdu.__dict__.update(state, _lock=ForkSafeLock(), _reader=None, _section=None, _bintable=table, _tmp_bintable=None)
     if table is not None:
         _leave_heap_alone(table)
+    if was_edited:
+        hdu._header._modified = True
     return hdu
 
 

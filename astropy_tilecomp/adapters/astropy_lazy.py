@@ -97,6 +97,7 @@ class LazyHDU(_ASTROPY_HDU):
         self.quantize_method = _DITHER_NUMBERS.get(table.get("ZQUANTIZ"), NO_DITHER)
         self.dither_seed = table.get("ZDITHER0", 0)
         self.__dict__["_settings_read"] = self._settings
+        self._settings_given.clear()
         if "data" in self.__dict__:
             self._take_scale_out()
 

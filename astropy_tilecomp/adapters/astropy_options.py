@@ -10,12 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..codecs import engine as engines
-from ..errors import TileCompWarning
+from ..errors import HeaderError, TileCompWarning
 from ..read import DEFAULT_CACHE_BYTES, checked_on_error
 from ..threads import thread_count
-from ..tiling.shapes import default_tile_shape
+from ..tiling.shapes import default_tile_shape, fit_tile_shape
 
-__all__ = ["ReadOptions", "checked_tile_shape", "is_float", "lossless_level", "tile_shape_for", "warn_of_absolute_scale"]
+__all__ = [
+    "ReadOptions", "checked_tile_shape", "fitting_tile_shape", "is_float", "lossless_level", "tile_shape_for",
+    "warn_of_absolute_scale",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,39 @@ def tile_shape_for(data, tile_shape, algorithm: str):
     if tile_shape is not None or not shape or not (0 in shape or algorithm == "HCOMPRESS_1"):
         return tile_shape
     return default_tile_shape(shape, algorithm)
+
+
+def fitting_tile_shape(shape, asked, known, algorithm: str) -> tuple[int, ...]:
+    """
+    The tile shape of pixels that replace others.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Shape of the new pixels.
+    asked : tuple of int or None
+        Tile shape that the user asked for.
+    known : tuple of int or None
+        That of the old pixels, if they are in a file.
+    algorithm : str
+        ZCMPTYPE.
+
+    Returns
+    -------
+    tuple of int
+        The one that was asked for, else the old one, where the number of axes is the same and HCOMPRESS_1 can have it; else
+        the default.
+    """
+    if asked is not None and len(asked) == len(shape):
+        return asked
+    if known is not None and len(known) == len(shape) and algorithm != "HCOMPRESS_1":
+        return tuple(known)
+    for candidate in (known, None):
+        try:
+            return fit_tile_shape(shape, candidate, algorithm)
+        except HeaderError:
+            pass
+    return default_tile_shape(shape, "GZIP_2")  # HCOMPRESS_1 has no tile shape for such an image
 
 
 def is_float(data) -> bool:

@@ -15,7 +15,7 @@ from ..errors import CorruptTileError
 from ..read import TileReader
 from ..tiling.grid import TileGrid
 from ..tiling.table import TableLayout, TileTable
-from .astropy_pixels import differing, to_stored_exactly
+from .astropy_pixels import differing, nearest_stored, to_stored_exactly
 
 __all__ = ["Original", "n_rows", "slabs"]
 
@@ -80,7 +80,7 @@ class Original:
             changed[first : first + differs.size] = differs.ravel()
         return changed
 
-    def holds(self, data, changed: np.ndarray) -> bool:
+    def holds(self, data, changed: np.ndarray, *, rounded: bool = False) -> bool:
         """
         Tell whether new pixels can be stored beside the old ones, and come back as they are.
 
@@ -90,13 +90,16 @@ class Original:
             The pixels now.
         changed : (n,) ndarray of bool
             For each table row, whether a pixel of its tile changed.
+        rounded : bool
+            Whether the nearest scaled integers will do.
         """
         if not self.can_mix:
             return False
         if not self._scaled or self.params.quantized:
             return True
+        stored = nearest_stored if rounded else to_stored_exactly
         return all(
-            to_stored_exactly(unmasked(data[slab]), self.params) is not None
+            stored(unmasked(data[slab]), self.params) is not None
             for first, slab in slabs(self.grid) if changed[first : first + n_rows(self.grid, slab)].any()
         )
 

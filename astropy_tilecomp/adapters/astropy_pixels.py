@@ -21,11 +21,12 @@ import numpy as np
 from astropy.io import fits
 
 from ..codecs.finalize import finalize, to_stored
-from ..errors import TileCompWarning
+from ..errors import HeaderError, TileCompWarning
 from ..keywords import GZIP_COMPRESSED_DATA
 from ..tiling.params import CompressionParams
+from ..tiling.shapes import default_tile_shape
 
-__all__ = ["Storage", "choose_storage", "describe_pixels", "differing", "has_offset", "scale_in", "to_stored_exactly"]
+__all__ = ["Storage", "choose_storage", "describe_pixels", "differing", "has_offset", "nearest_stored", "scale_in", "to_stored_exactly"]
 
 LOSSLESS_OF_FLOATS = ("GZIP_1", "GZIP_2", "NOCOMPRESS")
 """Algorithms that hold floats, and integers of 64 bits, as they are."""
@@ -95,16 +96,15 @@ def choose_storage(data, header: Mapping, algorithm: str, *, lossless: bool, ask
     """
     kind = data.dtype.kind
     if old is not None and (rounded or kind == "f"):
-        stored = _rounded(data, old) if rounded else to_stored_exactly(data, old)
+        stored = nearest_stored(data, old) if rounded else to_stored_exactly(data, old)
         if stored is not None:
-            return Storage(stored, _holding(algorithm, old.dtype), True, old.bscale, old.bzero, old.blank)
+            return Storage(stored, _algorithm_holding(stored, algorithm), True, old.bscale, old.bzero, old.blank)
+    if not asked:
+        algorithm = _algorithm_holding(data, algorithm, quantized=kind == "f" and not lossless)
     if kind == "f":
-        return Storage(data, algorithm if asked or not lossless else _holding(algorithm, data.dtype), lossless)
-    if asked:
-        data, chosen = narrowed(data, algorithm), algorithm
-    else:
-        chosen = _holding(algorithm, data.dtype)
-    return Storage(data, chosen, True, **scale_in(header, data.dtype))
+        return Storage(data, algorithm, lossless)
+    data = narrowed(data, algorithm)
+    return Storage(data, algorithm, True, **scale_in(header, data.dtype))
 
 
 def scale_in(header: Mapping, dtype: np.dtype) -> dict:
@@ -145,14 +145,34 @@ def narrowed(data: np.ndarray, algorithm: str) -> np.ndarray:
     return data.astype(small)
 
 
-def _holding(algorithm: str, dtype: np.dtype) -> str:
-    """The algorithm, if it holds a type without loss; else one that does, with a warning."""
-    wide = dtype.kind == "f" or dtype.itemsize == 8 or (algorithm == "PLIO_1" and dtype.kind == "u" and dtype.itemsize > 1)
-    if not wide or algorithm in LOSSLESS_OF_FLOATS:
+def _algorithm_holding(pixels, algorithm: str, *, quantized: bool = False) -> str:
+    """An algorithm, if it holds an image without loss or quantized; else one that does, with a warning."""
+    if not _holds_shape(algorithm, np.shape(pixels)):
+        reason = f"{algorithm} cannot store an image of shape {np.shape(pixels)}"
+    elif not quantized and not _holds_type(algorithm, pixels.dtype):
+        reason = f"{algorithm} cannot store {pixels.dtype.name} pixels without loss"
+    else:
         return algorithm
-    message = f"{algorithm} cannot store {dtype.name} pixels without loss: they are stored as {FALLBACK}"
-    warnings.warn(message, TileCompWarning, stacklevel=4)
+    warnings.warn(f"{reason}: {FALLBACK} is used instead", TileCompWarning, stacklevel=4)
     return FALLBACK
+
+
+def _holds_type(algorithm: str, dtype: np.dtype) -> bool:
+    """Whether an algorithm keeps every value of a type."""
+    if algorithm in LOSSLESS_OF_FLOATS:
+        return True
+    if algorithm == "PLIO_1" and dtype.kind == "u" and dtype.itemsize > 1:
+        return False
+    return dtype.kind != "f" and dtype.itemsize < 8
+
+
+def _holds_shape(algorithm: str, shape: tuple[int, ...]) -> bool:
+    """Whether an image can be cut into tiles that an algorithm takes."""
+    try:
+        default_tile_shape(shape, algorithm)
+    except HeaderError:
+        return False
+    return True
 
 
 def to_stored_exactly(values: np.ndarray, params: CompressionParams) -> np.ndarray | None:
@@ -173,14 +193,14 @@ def to_stored_exactly(values: np.ndarray, params: CompressionParams) -> np.ndarr
     """
     if values.dtype.newbyteorder("=") != params.result_dtype:
         return None
-    stored = _rounded(values, params)
+    stored = nearest_stored(values, params)
     if stored is None:
         return None
     back = finalize(stored, params, column=GZIP_COMPRESSED_DATA)
     return None if differing(back, values).any() else stored
 
 
-def _rounded(values: np.ndarray, params: CompressionParams) -> np.ndarray | None:
+def nearest_stored(values: np.ndarray, params: CompressionParams) -> np.ndarray | None:
     """The stored pixels nearest to values; None if they are beyond the type."""
     try:
         return to_stored(np.asarray(values), params)

@@ -23,11 +23,19 @@ from .astropy_write import encoded_table, give_rows, with_header
 
 __all__ = ["StoredHDU"]
 
+_LOSSY_SETTINGS = {"quantize_level", "quantize_method", "dither_seed", "hcomp_scale", "hcomp_noise_scale"}
+_SETTINGS = {"compression_type", *_LOSSY_SETTINGS}
+
 
 class StoredHDU(LazyHDU):
     """The part of `CompImageHDU` that makes the table which is written."""
 
     _is_scaling = False
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name in _SETTINGS:
+            self._settings_given.add(name)
 
     @property
     def _settings(self) -> tuple:
@@ -90,7 +98,7 @@ class StoredHDU(LazyHDU):
         changed = view.changed_tiles(data)
         if not changed.any():
             return self._with_edited_header(self._meaning_of(view)) if self.header._modified else self._bintable
-        if not view.holds(data, changed) or self._scale_back:
+        if not view.holds(data, changed, rounded=bool(self._scale_back)):
             return self._encoded_table(data)
         return self._mixed_table(data, view, changed)
 
@@ -161,17 +169,22 @@ class StoredHDU(LazyHDU):
         reader, old = self._original(), None
         if reader is not None and reader.params.zbitpix > 0 and reader.result_dtype.kind == "f":
             old = reader.params
-        asked = self._algorithm_asked if reader is None else self._settings != self._settings_read
         return choose_storage(
-            data, self.header, self.compression_type, lossless=self._keeps_floats, asked=asked, old=old,
+            data, self.header, self.compression_type, lossless=self._keeps_floats, asked=self._algorithm_is_asked(data), old=old,
             rounded=bool(self._scale_back) and old is not None,
         )
+
+    def _algorithm_is_asked(self, data) -> bool:
+        """Whether no other algorithm will do: the user chose it, and for floats whether they are quantized as well."""
+        if "compression_type" not in self._settings_given:
+            return False
+        return data.dtype.kind != "f" or self._original() is None or bool(self._settings_given & _LOSSY_SETTINGS)
 
     @property
     def _keeps_floats(self) -> bool:
         """Whether floats are stored without loss: none were quantized in the file, and nobody asked for it since."""
         reader = self._original()
-        if reader is None or self._settings_read is None or self._settings != self._settings_read:
+        if reader is None or self._settings_given & _LOSSY_SETTINGS:
             return self.quantize_level == 0
         return not reader.params.quantized
 

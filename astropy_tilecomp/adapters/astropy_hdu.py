@@ -7,6 +7,7 @@ import weakref
 
 import numpy as np
 
+from ..codecs.buffers import unmasked
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource
 from ..threads import ForkSafeLock
@@ -21,7 +22,7 @@ from .astropy_options import (
     tile_shape_for,
     warn_of_absolute_scale,
 )
-from .astropy_pixels import has_offset
+from .astropy_pixels import has_offset, nearest_stored, to_stored_exactly
 from .astropy_repr import html_of, line_of
 from .astropy_section import TileSection
 from .astropy_storing import StoredHDU
@@ -226,20 +227,32 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
         Notes
         -----
-        Once `data` was loaded, it is changed in memory.  Else the tiles that hold the pixels, and no others, are encoded and
-        written at once; the file is valid at every moment.  Replaced tiles leave gaps, which `repack` closes.
+        Once `data` was loaded, it is changed in memory; so it is where scaled integers cannot hold the values.  Else the tiles
+        that hold the pixels, and no others, are encoded and written at once; the file is valid at every moment.  Replaced tiles
+        leave gaps, which `repack` closes.
         """
-        if self._bintable is None or "data" in self.__dict__:
-            self.data[index] = values
-            return
         from ..inplace import replace_pixels
 
+        if self._bintable is None or "data" in self.__dict__ or not self._stays_as_stored(values):
+            self.data[index] = values
+            return
         same = self._opening is not None or self._settings == self._settings_read
         level = None if same else self.quantize_level
         do_not_scale, _ = self._scaling
         options = {"quantize_level": level, "threads": self._options.threads, "engine": self._options.engine}
         options["scaled"] = not do_not_scale
         self._edit_file(lambda path, number: replace_pixels(path, index, values, hdu=number, **options))
+
+    def _stays_as_stored(self, values) -> bool:
+        """Whether values can be written to the file as pixels of the type that is stored there."""
+        from .astropy_update import list_of
+
+        list_of(self)  # raises where nothing can be written
+        params = self._tile_reader.params
+        if self._scaling[0] or params.zbitpix < 0 or params.result_dtype.kind != "f":
+            return True
+        stored = nearest_stored if self._scale_back else to_stored_exactly
+        return stored(unmasked(values).astype(params.result_dtype), params) is not None
 
     def repack(self) -> None:
         """

@@ -339,9 +339,10 @@ static tc_status encode_quantized(workspace *work, const void *pixels, const til
 {
     tc_quantum quantum = {0};
     const tc_status status = quantize(work, pixels, place, &quantum);
+    const bool unmarkable = quantum.has_zblank && work->image->algorithm == TC_PLIO_1; /* it has no negative integers */
 
     tile->has_null = quantum.has_zblank;
-    if (status == TC_REFUSED) {
+    if (status == TC_REFUSED || (status == TC_OK && unmarkable)) {
         tile->column = TC_COLUMN_GZIP;
         return encode_bytes(work, pixels, place->n, tc_type_size(work->image->type), false, to, used);
     }

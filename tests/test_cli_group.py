@@ -187,14 +187,16 @@ def test_a_bad_file_in_every_command(tmp_path):
 
 
 def test_without_the_extra_of_the_command_line(tmp_path):
-    """An installation without click says what to install, in one line."""
-    (tmp_path / "click.py").write_text("raise ImportError(\"No module named 'click'\")\n")
+    """An installation without rich runs; only tables say what to install, in one line."""
+    (tmp_path / "rich").mkdir()
+    (tmp_path / "rich" / "__init__.py").write_text("raise ImportError(\"No module named 'rich'\")\n")
+    fits.PrimaryHDU(np.zeros((30, 40), "i2")).writeto(tmp_path / "a.fits")
     done = subprocess.run(
-        [sys.executable, "-m", "astropy_tilecomp", "list"], capture_output=True, text=True,
+        [sys.executable, "-m", "astropy_tilecomp", "list", tmp_path / "a.fits"], capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPOSITORY)])},
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "tilecomp: No module named 'click'; it comes with the extra 'cli': pip install 'astropy_tilecomp[cli]'\n"
+    assert done.stderr == "tilecomp: No module named 'rich'; it comes with the extra 'cli': pip install 'astropy_tilecomp[cli]'\n"
 
 
 @pytest.mark.parametrize("words", [["list"], ["info"], ["verify"], ["pack"], ["salvage"]], ids=lambda words: words[0])

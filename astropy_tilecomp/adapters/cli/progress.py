@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 __all__ = ["Bars", "bars"]
 
@@ -65,7 +66,7 @@ def bars(quiet: bool) -> Iterator[Bars]:
     ------
     Bars
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty() or find_spec("rich") is None:
         yield Bars()
         return
     from rich.console import Console

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..extras import extra
+
 __all__ = ["count_text", "show_table", "size_text"]
 
 WIDTH = 1 << 16
@@ -27,10 +29,11 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence], *, title: str =
     bold_row : int, optional
         Which row stands out.
     """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    with extra("cli"):
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
 
     console = Console(width=WIDTH, highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -63,15 +63,15 @@ IMAGE_NAME_OF = {table: image for image, table in TABLE_NAME_OF.items()}
 """Inverse of `TABLE_NAME_OF`."""
 
 COMPRESSION_KEYWORDS = frozenset(
-    ("ZIMAGE", "ZCMPTYPE", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZSCALE", "ZZERO", "ZMASKCMP")
+    ("ZIMAGE", "ZCMPTYPE", "ZQUANTIZ", "ZDITHER0", "ZBLANK", "ZSCALE", "ZZERO")
 )
-"""Keywords that belong to the compression and have no place in the image header."""
+"""Keywords that describe the compression. ZMASKCMP does so only beside one of `MASK_COLUMNS`."""
 
 INDEXED_COMPRESSION_KEYWORDS = frozenset(("ZNAXIS", "ZTILE", "ZNAME", "ZVAL"))
 """Keywords with an axis or parameter number that belong to the compression."""
 
-INDEXED_TABLE_KEYWORDS = frozenset(
-    ("TTYPE", "TFORM", "TUNIT", "TNULL", "TSCAL", "TZERO", "TDISP", "TBCOL", "TDIM",
-     "TCTYP", "TCUNI", "TCRPX", "TCRVL", "TCDLT", "TRPOS")
-)
-"""Keywords with a column number that belong to the table."""
+INDEXED_TABLE_KEYWORDS = frozenset(("TTYPE", "TFORM", "TSCAL", "TZERO"))
+"""Keywords with a column number that describe the table. Others, such as TUNIT, change nothing and belong to the image."""
+
+KEPT_UNDER = "HIERARCH TILECOMP "
+"""Prefix under which the table keeps cards of the image that would change the meaning of the table."""

@@ -18,7 +18,7 @@ from .files import FoundHDU, walk
 from .keywords import COMPRESSED_DATA, DATA_COLUMNS, GZIP_COMPRESSED_DATA
 from .sources import ByteSource, opened
 from .tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of, split_cards
-from .tiling.checksum import add_words, with_checksums
+from .tiling.checksum import DataSum, with_checksums
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 from .tiling.table import COLUMN_NAMES, TableLayout, TileTable, describe_column
@@ -252,17 +252,14 @@ def _write_repaired(source, found: FoundHDU, file: BinaryIO, params: Compression
     cards = _new_cards(split_cards(source.read(found.header_offset, found.data_offset)), layout, params, blanks)
     start = file.tell()
     file.write(join_cards(cards))
-    total, rest = 0, b""
+    sums = DataSum()
     for piece in data:
         file.write(piece)
-        words = rest + bytes(piece)
-        whole = len(words) // 4 * 4
-        total, rest = add_words(words[:whole], total), words[whole:]
-    total = add_words(rest, total)
+        sums.add(piece)
     _write_zeros(file, -(layout.data_nbytes) % BLOCK_SIZE)
     if any(keyword_of(card) in ("CHECKSUM", "DATASUM") for card in cards):
         file.seek(start)
-        file.write(join_cards(with_checksums(cards, total)))
+        file.write(join_cards(with_checksums(cards, sums.total)))
         file.seek(0, os.SEEK_END)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from .codecs.quantize import CFITSIO_ZBLANK
 from .encode import EncodedTiles
 from .tiling.cards import BLOCK_SIZE, CARD_SIZE, join_cards
-from .tiling.checksum import add_words, with_checksums
+from .tiling.checksum import DataSum, with_checksums
 from .tiling.header import image_to_table
 from .tiling.heap import lay_out
 from .tiling.params import CompressionParams
@@ -135,12 +135,10 @@ class TileSpool:
         yield bytes(-(len(rows) + self.heap_nbytes) % BLOCK_SIZE)
 
     def _data_sum(self, rows: bytes) -> int:
-        total, rest = 0, b""
+        sums = DataSum()
         for piece in self._data(rows):
-            whole = rest + bytes(piece)
-            end = len(whole) // 4 * 4
-            total, rest = add_words(whole[:end], total), whole[end:]
-        return add_words(rest, total)
+            sums.add(piece)
+        return sums.total
 
     def close(self) -> None:
         """Give up what was collected."""

@@ -206,6 +206,8 @@ def _verify_hdu(source: ByteSource, found: FoundHDU, engines, threads, limit: in
     checksum, datasum = _checksums(source, found)
     verdict = HDUVerdict(found.number, found.name, checksum, datasum)
     missing = found.data_end - source.nbytes
+    if found.number and bytes(source.read(found.header_offset, found.header_offset + 8)) == b"SIMPLE  ":
+        verdict = replace(verdict, problem="the header begins with SIMPLE, which only that of the first HDU may; expected XTENSION")
     if missing > 0:
         verdict = replace(verdict, problem=f"the file ends {missing} bytes before the data of the HDU do")
     if found.is_compressed_image:

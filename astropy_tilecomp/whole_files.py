@@ -20,9 +20,9 @@ from .keywords import ALGORITHMS, DTYPE_OF_BITPIX
 from .read import TileReader
 from .sources import ByteSource, FileSource, opened
 from .spool import TileSpool
-from .tiling.cards import BLOCK_SIZE, join_cards, split_cards
-from .tiling.checksum import add_words, with_checksums
-from .tiling.header import null_primary, primary_extras, table_to_image
+from .tiling.cards import BLOCK_SIZE, join_cards, keyword_of, split_cards
+from .tiling.checksum import DataSum, verify_checksums, with_checksums
+from .tiling.header import is_mandatory, null_primary, primary_extras, table_to_image
 from .tiling.params import CompressionParams
 from .tiling.shapes import whole_tile_shape
 from .write import params_for, resolve_seed
@@ -405,12 +405,21 @@ def _verify(source, found: FoundHDU, file: BinaryIO, start: int, spool: TileSpoo
     params = spool.params
     with FileSource.from_descriptor(file.fileno(), file.name) as written:
         packed = next(walk(written.part(start, written.nbytes)))
+        _verify_cards(source, found, split_cards(written.read(start, start + packed.data_offset)))
         reader = TileReader(written.part(start + packed.data_offset, start + packed.end), packed.header, scaled=False, cache_bytes=0)
         tolerance = float(spool.zscale.max(initial=0.0)) * 0.5000001
         for first, slab in _slabs(source, found, params):
             got = reader.read(slice(first, first + len(slab)))
             if not _same(slab, got, params, tolerance):
                 raise CorruptTileError(f"{source.name}: HDU {found.number}: pixels from index {first} on did not come back")
+
+
+def _verify_cards(source, found: FoundHDU, table_cards: list[str]) -> None:
+    """Check that every card of an image comes back, apart from those that describe its size."""
+    restored = set(table_to_image(table_cards, is_primary=found.number == 0))
+    for card in split_cards(source.read(found.header_offset, found.data_offset)):
+        if card not in restored and not is_mandatory(keyword_of(card)):
+            raise HeaderError(f"{source.name}: HDU {found.number}: the card {card.strip()!r} did not come back")
 
 
 def _same(slab: np.ndarray, got: np.ndarray, params: CompressionParams, tolerance: float) -> bool:
@@ -524,25 +533,33 @@ def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryI
         if found.header.get("ZTABLE") is True:
             _warn(f"{source.name}: HDU {found.number} is a compressed table, which is copied as it is")
         return [HDUReport(found.number, name, "copied", nbytes_before=before, nbytes_after=_copy_hdu(source, found, file))]
-    cards = table_to_image(split_cards(source.read(found.header_offset, found.data_offset)))
+    start = file.tell()
+    cards = table_to_image(split_cards(source.read(found.header_offset, found.data_offset)), is_primary=start == 0)
     if primary is not None:
         cards += primary_extras(split_cards(source.read(0, primary.data_offset)))
     reader = TileReader(source.part(found.data_offset, found.end), found.header, scaled=False, cache_bytes=0, **options)
-    start = file.tell()
-    file.write(join_cards(cards))
-    data_start = file.tell()
     lossless = _is_lossless(reader.params)
-    sums = _DataSum() if not lossless and "ZDATASUM" in found.header else None
+    stated = [keyword for keyword in map(keyword_of, cards) if keyword in ("CHECKSUM", "DATASUM")]
+    sums = DataSum() if stated else None
+    if len(stated) == 1:
+        cards = with_checksums(cards, 0)  # the other one comes in, and both are made below
+    file.write(join_cards(cards))
     _write_pixels(reader, file, tell, sums)
-    if sums is not None:
-        end = file.tell()
-        file.seek(start)
-        file.write(join_cards(with_checksums(cards, sums.total)))
-        if file.tell() != data_start:
-            raise AssertionError("a header with new checksums has another length")
-        file.seek(end)
+    if sums is not None and verify_checksums(join_cards(cards), sums.total) != (True, True):
+        _renew_sums(file, start, cards, sums.total)
+        if lossless and len(stated) == 2:
+            _warn(f"{source.name}: HDU {found.number}: CHECKSUM or DATASUM of the image were not those of its header and pixels;"
+                  " they are renewed")
     return [HDUReport(found.number, name, "unpacked", reader.params.zcmptype, before, file.tell() - start, reader.params.n_tiles,
                       lossless=lossless)]
+
+
+def _renew_sums(file: BinaryIO, start: int, cards: list[str], data_sum: int) -> None:
+    """Write the header of an HDU once more, with the sums that it has to have."""
+    end = file.tell()
+    file.seek(start)
+    file.write(join_cards(with_checksums(cards, data_sum)))
+    file.seek(end)
 
 
 def _is_lossless(params: CompressionParams) -> bool:
@@ -550,24 +567,7 @@ def _is_lossless(params: CompressionParams) -> bool:
     return not params.quantized and not (params.zcmptype == "HCOMPRESS_1" and params.hcomp_scale not in (0, 1))
 
 
-class _DataSum:
-    """The DATASUM of bytes that come in pieces of any length."""
-
-    def __init__(self):
-        self._sum, self._rest = 0, b""
-
-    def add(self, data: np.ndarray) -> None:
-        if self._rest or data.size % 4:
-            data = np.frombuffer(self._rest + data.tobytes(), np.uint8)
-        whole = data.size // 4 * 4
-        self._sum, self._rest = add_words(data[:whole], self._sum), data[whole:].tobytes()
-
-    @property
-    def total(self) -> int:
-        return add_words(self._rest, self._sum)
-
-
-def _write_pixels(reader: TileReader, file: BinaryIO, tell: Callable[[float], None], sums: _DataSum | None) -> None:
+def _write_pixels(reader: TileReader, file: BinaryIO, tell: Callable[[float], None], sums: DataSum | None) -> None:
     """Write the stored pixels with their padding, slab by slab through one array."""
     shape, dtype, rows_of_tile = reader.shape, reader.params.dtype.newbyteorder(">"), reader.chunks[0]
     row_nbytes = prod(shape[1:]) * dtype.itemsize

@@ -62,10 +62,42 @@ def test_name_of_an_image_without_one():
         assert [parse_value(card[10:]) for card in table if keyword_of(card) == "EXTNAME"] == ["SCI"]
 
 
-def test_reserved_cards_of_the_image_do_not_reach_the_table():
+def test_reserved_cards_of_the_image_are_kept_under_another_name():
     extra = [format_card("ZTILE1", 99), format_card("TFORM1", "1J"), format_card("THEAP", 0), format_card("ZSCALE", 2.0),
              format_card("ZBITPIX", 8), format_card("ZNAXIS1", 1)]
-    assert image_to_table([*IMAGE, *extra], PARAMS, LAYOUT) == image_to_table(IMAGE, PARAMS, LAYOUT)
+    table = image_to_table([*IMAGE, *extra], PARAMS, LAYOUT)
+    kept = [card for card in table if card.startswith("HIERARCH TILECOMP")]
+    assert [card for card in table if card not in kept] == image_to_table(IMAGE, PARAMS, LAYOUT)
+    assert kept[0].rstrip() == "HIERARCH TILECOMP ZTILE1 = 99" and len(kept) == len(extra)
+    assert table_to_image(table)[-len(extra):] == extra
+
+
+def test_a_reserved_card_that_is_too_long_is_refused_by_name():
+    with pytest.raises(HeaderError, match="TTYPE1"):
+        image_to_table([*IMAGE, format_card("TTYPE1", "x" * 60)], PARAMS, LAYOUT)
+
+
+@pytest.mark.parametrize("value", ["it's", "a / b", 2.50, True, -7])
+def test_reserved_cards_come_back_with_their_comments(value):
+    card = format_card("TFORM1", value, "1 / what")
+    assert table_to_image(image_to_table([*IMAGE, card], PARAMS, LAYOUT))[-1] == card
+
+
+def test_cards_that_only_look_like_those_of_a_table_stay_where_they_are():
+    extra = [format_card(f"{name}{n}", "x", "mine") for name in ("TUNIT", "TDISP", "TDIM", "TCTYP", "TCRVL") for n in (1, 2)]
+    extra.append(format_card("ZMASKCMP", "RICE_1"))
+    table = image_to_table([*IMAGE, *extra], PARAMS, LAYOUT)
+    assert table[-len(extra):] == extra
+    assert table_to_image(table)[-len(extra):] == extra
+
+
+@pytest.mark.parametrize("is_primary", [True, False])
+@pytest.mark.parametrize("image", [IMAGE, EXTENSION])
+def test_only_the_first_hdu_begins_with_simple(image, is_primary):
+    cards = table_to_image(image_to_table(image, PARAMS, LAYOUT), is_primary=is_primary)
+    assert keyword_of(cards[0]) == ("SIMPLE" if is_primary else "XTENSION")
+    names = [keyword_of(card) for card in cards]
+    assert is_primary or names[5:7] == ["PCOUNT", "GCOUNT"]
 
 
 @pytest.mark.parametrize(("keyword", "reserved"), [
@@ -128,8 +160,7 @@ def test_zsimple_as_a_string_is_repaired():
 
 def test_leftovers_of_the_table_are_dropped():
     extra = [format_card("ZNAXIS3", 0), format_card("ZQUANTIZ", "NO_DITHER"), format_card("ZQUANTIZ", "NO_DITHER"),
-             format_card("ZSCALE", 1.0), format_card("ZMASKCMP", "RICE_1"), format_card("TUNIT1", "x"),
-             format_card("THEAP", 9), format_card("EXTNAME", "COMPRESSED_IMAGE")]
+             format_card("ZSCALE", 1.0), format_card("THEAP", 9), format_card("EXTNAME", "COMPRESSED_IMAGE")]
     assert table_to_image(table_cards(*extra)) == IMAGE
 
 

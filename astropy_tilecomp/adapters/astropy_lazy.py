@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ from astropy.io.fits.hdu.base import DELAYED
 
 from ..errors import HeaderError, TileCompError
 from ..read import TileReader
-from ..tiling.cards import CARD_SIZE
+from ..tiling.cards import CARD_SIZE, split_cards
+from ..tiling.header import table_to_image
 from ..tiling.params import CompressionParams
 from ..tiling.values import HeaderValues
 from .astropy_files import data_unit, header_of
@@ -20,6 +22,7 @@ __all__ = ["NO_DITHER", "LazyHDU", "Opening", "count_as_unchanged"]
 _ASTROPY_HDU = fits.CompImageHDU  # whatever is in its place later
 _DITHER_NUMBERS = {"SUBTRACTIVE_DITHER_1": 1, "SUBTRACTIVE_DITHER_2": 2}
 _TOLD_BY_THE_LIST = ("_new", "_output_checksum")
+_LIKE_A_COLUMN = re.compile(r"T(UNIT|NULL|DISP|BCOL|DIM|CTYP|CUNI|CRPX|CRVL|CDLT|RPOS)\d+")
 NO_DITHER = -1
 
 
@@ -102,14 +105,22 @@ class LazyHDU(_ASTROPY_HDU):
             self._take_scale_out()
 
     def _bintable_to_image_header(self):
-        header = self._bintable.header
-        if "EXTNAME" not in header or header.count("EXTNAME") < 2:
-            return super()._bintable_to_image_header()
-        self._bintable.header = header.copy()  # astropy takes the needless names out of it
+        """The header of the image as astropy has it, with the cards that astropy takes for those of the table."""
+        table = self._bintable.header
+        if "EXTNAME" in table and table.count("EXTNAME") > 1:
+            self._bintable.header = table.copy()  # astropy takes the needless names out of it
         try:
-            return super()._bintable_to_image_header()
+            header = super()._bintable_to_image_header()
         finally:
-            self._bintable.header = header
+            self._bintable.header = table
+        kept = table_to_image([*split_cards(table.tostring().encode("latin-1"))])
+        before = None
+        for card in map(fits.Card.fromstring, kept):
+            if card.keyword not in header and (card.keyword == "ZMASKCMP" or _LIKE_A_COLUMN.fullmatch(card.keyword)):
+                place = {} if before is None or before not in header else {"after": before}
+                header.set(card.keyword, card.value, card.comment, **place)
+            before = card.keyword
+        return header
 
     # What can be told without it.
 

@@ -178,6 +178,12 @@ def give_rows(table: fits.BinTableHDU, header: fits.Header, rows: FITS_rec | Non
     table.__dict__.pop("columns", None)
     table.__dict__["data"] = rows
     table._data_replaced = True
+    table.__dict__["_populate_table_keywords"] = _leave_keywords
+
+
+def _leave_keywords() -> None:
+    """Keep astropy from moving cards of the image to the columns that they seem to describe."""
+
 
 
 def _describe(header: fits.Header, layout: TableLayout) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .cards import format_card, join_cards, keyword_of, read_cards
 
-__all__ = ["add_words", "encode_checksum", "verify_checksums", "with_checksums"]
+__all__ = ["DataSum", "add_words", "encode_checksum", "verify_checksums", "with_checksums"]
 
 _ALL_ONES = 0xFFFFFFFF
 _EMPTY = "0" * 16
@@ -38,6 +38,26 @@ def add_words(data, total: int = 0) -> int:
     while total > _ALL_ONES:
         total = (total & _ALL_ONES) + (total >> 32)
     return total
+
+
+class DataSum:
+    """The DATASUM of bytes that come in pieces of any length."""
+
+    def __init__(self):
+        self._sum, self._rest = 0, b""
+
+    def add(self, piece) -> None:
+        """Take the next bytes."""
+        data = np.frombuffer(piece, np.uint8)
+        if self._rest:
+            data = np.frombuffer(self._rest + data.tobytes(), np.uint8)
+        whole = data.size // 4 * 4
+        self._sum, self._rest = add_words(data[:whole], self._sum), data[whole:].tobytes()
+
+    @property
+    def total(self) -> int:
+        """The sum so far, below 2**32."""
+        return add_words(self._rest, self._sum)
 
 
 def encode_checksum(total: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from .. import keywords as kw
@@ -11,7 +12,7 @@ from .params import CompressionParams
 from .shapes import STYLES
 from .table import TableLayout
 
-__all__ = ["image_to_table", "is_reserved", "null_primary", "primary_extras", "replace_image_cards", "table_to_image"]
+__all__ = ["image_to_table", "is_mandatory", "is_reserved", "null_primary", "primary_extras", "replace_image_cards", "table_to_image"]
 
 _TABLE_STRUCTURE = frozenset(("XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "THEAP", "CHECKSUM", "DATASUM"))
 _NULL_PRIMARY_KEYWORDS = frozenset(
@@ -28,6 +29,7 @@ _TABLE_COMMENTS = {
     },
 }
 _FORM_COMMENT = "data format of field: "
+_VALUE_AND_COMMENT = re.compile(r"('(?:[^']|'')*'|[^/]*?)\s*(?:/ ?(.*))?$")
 
 
 def is_reserved(keyword: str) -> bool:
@@ -42,12 +44,18 @@ def is_reserved(keyword: str) -> bool:
     Returns
     -------
     bool
-        Whether an image header must not have it, since it would change the meaning of the compressed table.
+        Whether the table cannot have it as a card of the image, since it would change the meaning of the table.
     """
     if keyword in kw.COMPRESSION_KEYWORDS or keyword in kw.IMAGE_NAME_OF or keyword in ("TFIELDS", "THEAP"):
         return True
     stem = _stem(keyword)
     return stem != keyword and (stem in kw.INDEXED_COMPRESSION_KEYWORDS or stem in kw.INDEXED_TABLE_KEYWORDS)
+
+
+def is_mandatory(keyword: str) -> bool:
+    """Tell whether a keyword describes the structure of an HDU: its kind, size and sums."""
+    return keyword in ("SIMPLE", "XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "CHECKSUM", "DATASUM") or (
+        _stem(keyword) == "NAXIS")
 
 
 def image_to_table(cards: Sequence[str], params: CompressionParams, layout: TableLayout, *, style: str = "cfitsio",
@@ -71,7 +79,7 @@ def image_to_table(cards: Sequence[str], params: CompressionParams, layout: Tabl
     Returns
     -------
     list of str
-        Card images, without END. Cards of the image for which `is_reserved` is true are left out.
+        Card images, without END. Cards of the image for which `is_reserved` is true are kept under another name.
 
     Raises
     ------
@@ -80,14 +88,14 @@ def image_to_table(cards: Sequence[str], params: CompressionParams, layout: Tabl
     """
     if style not in STYLES:
         raise ValueError(f"style is {style!r}, expected one of {', '.join(STYLES)}")
-    cards = [card for card in cards if not is_reserved(keyword_of(card))]
+    cards = _kept(cards)
     _check_shape(cards, params)
     structure = _structure_cards(layout, style)
     write = _cfitsio_cards if style == "cfitsio" else _astropy_cards
     return structure + write(cards, params, quantize_level)
 
 
-def table_to_image(cards: Sequence[str]) -> list[str]:
+def table_to_image(cards: Sequence[str], *, is_primary: bool | None = None) -> list[str]:
     """
     Restore the header of the image.
 
@@ -95,6 +103,9 @@ def table_to_image(cards: Sequence[str]) -> list[str]:
     ----------
     cards : sequence of str
         Card images of the compressed table, without END.
+    is_primary : bool, optional
+        Whether the image is to be the first HDU of a file, or one behind it; by default as the header has it, which is not
+        always where it stands: fpack has been given files whose HDUs all say SIMPLE.
 
     Returns
     -------
@@ -110,12 +121,12 @@ def table_to_image(cards: Sequence[str]) -> list[str]:
 
     Notes
     -----
-    This is what funpack does; besides, ZSCALE, ZZERO, ZMASKCMP and keywords of table columns are dropped, and the
-    mandatory cards are put in front wherever they stood.
+    This is what funpack does; besides, ZSCALE, ZZERO and keywords that describe table columns are dropped, and the mandatory
+    cards are put in front wherever they stood.
     """
     found = {keyword_of(card): card for card in reversed(cards)}
-    front = _mandatory_cards(found)
-    done = set(map(keyword_of, front))
+    front = _mandatory_cards(found, is_primary)
+    done, has_masks = set(map(keyword_of, front)), _has_masks(cards)
     rest = []
     for card in cards:
         keyword = keyword_of(card)
@@ -124,8 +135,8 @@ def table_to_image(cards: Sequence[str]) -> list[str]:
             if name not in done and name not in ("SIMPLE", "XTENSION"):
                 rest.append(name.ljust(8) + card[8:])
                 done.add(name)
-        elif not (_is_dropped(keyword) or _is_default_extname(card)):
-            rest.append(card)
+        elif not (_is_dropped(keyword, has_masks) or _is_default_extname(card)):
+            rest.append(_restored(card))
     return front + rest + _blank_card(found, cards)
 
 
@@ -138,22 +149,54 @@ def replace_image_cards(table_cards: Sequence[str], image_cards: Sequence[str]) 
     table_cards : sequence of str
         Card images of the compressed table, without END.
     image_cards : sequence of str
-        Card images of the image header, without END. Those for which `is_reserved` is true are left out.
+        Card images of the image header, without END. Those for which `is_reserved` is true are kept under another name.
 
     Returns
     -------
     list of str
         Card images, without END: table and compression first, then the image, in the order that it has.
     """
-    kept = [card for card in table_cards if _describes_table(keyword_of(card))]
-    image_cards = [card for card in image_cards if not is_reserved(keyword_of(card))]
+    has_masks = _has_masks(table_cards)
+    kept = [card for card in table_cards if _describes_table(keyword_of(card), has_masks)]
+    image_cards = _kept(image_cards)
     has_name = any(keyword_of(card) == "EXTNAME" for card in image_cards)
     name = [] if has_name else [card for card in table_cards if _is_default_extname(card)][:1]
     return [*kept, *name, *_renamed(image_cards)]
 
 
-def _describes_table(keyword: str) -> bool:
+def _kept(image_cards: Iterable[str]) -> list[str]:
+    """Cards of the image as the table can have them."""
+    return [_card_under(card) if is_reserved(keyword_of(card)) else card for card in image_cards]
+
+
+def _card_under(card: str) -> str:
+    """A card under a name that means nothing to readers of the table."""
+    keyword = keyword_of(card)
+    kept = f"{kw.KEPT_UNDER}{keyword} = {card[10:].strip()}"
+    if card[8:10] != "= " or len(kept) > CARD_SIZE:
+        raise HeaderError(keyword=keyword, found=card.strip(), expected="a shorter card: the table can only keep it under another name")
+    return kept.ljust(CARD_SIZE)
+
+
+def _restored(card: str) -> str:
+    """A card of the image, which the table may keep under another name."""
+    keyword, equals, rest = card.removeprefix(kw.KEPT_UNDER).partition(" = ")
+    if not card.startswith(kw.KEPT_UNDER) or not equals or not is_reserved(keyword):
+        return card
+    value, comment = _VALUE_AND_COMMENT.match(rest.strip()).groups()
+    return compose_card(keyword, value, comment or "")
+
+
+def _has_masks(table_cards: Iterable[str]) -> bool:
+    """Whether the table has a column of null masks, which ZMASKCMP describes."""
+    names = (_value(card) for card in table_cards if _stem(keyword_of(card)) == "TTYPE")
+    return any(isinstance(name, str) and name.strip().upper() in kw.MASK_COLUMNS for name in names)
+
+
+def _describes_table(keyword: str, has_masks: bool) -> bool:
     """Whether a card of the table is about the table or its compression, not a card of the image."""
+    if keyword == "ZMASKCMP":
+        return has_masks
     if keyword in ("CHECKSUM", "DATASUM") or keyword in kw.IMAGE_NAME_OF or _stem(keyword) == "ZNAXIS":
         return False
     return keyword in _TABLE_STRUCTURE or _stem(keyword) == "NAXIS" or is_reserved(keyword)
@@ -365,9 +408,12 @@ def _noise_cards(params: CompressionParams, quantize_level: float | None) -> lis
     return [format_card(f"ZNAME{number}", "NOISEBIT", comment), format_card(f"ZVAL{number}", quantize_level, comment)]
 
 
-def _mandatory_cards(found: dict[str, str]) -> list[str]:
+def _mandatory_cards(found: dict[str, str], is_primary: bool | None) -> list[str]:
     """The cards with which the image header begins."""
-    if "ZSIMPLE" in found:
+    primary = "ZSIMPLE" in found if is_primary is None else is_primary
+    if primary and "ZSIMPLE" not in found:
+        front = [format_card("SIMPLE", True, "file does conform to FITS standard")]
+    elif primary:
         front = [_as_given(found["ZSIMPLE"], "SIMPLE", True)]
     elif "ZTENSION" in found:
         front = [_as_given(found["ZTENSION"], "XTENSION", "IMAGE")]
@@ -385,7 +431,7 @@ def _mandatory_cards(found: dict[str, str]) -> list[str]:
     for name, value in (("ZPCOUNT", 0), ("ZGCOUNT", 1)):
         if name in found:
             front.append(name[1:].ljust(8) + found[name][8:])
-        elif "ZSIMPLE" not in found:
+        elif not primary:
             front.append(format_card(name[1:], value))
     return front
 
@@ -397,9 +443,9 @@ def _as_given(card: str, name: str, value) -> str:
     return format_card(name, value)
 
 
-def _is_dropped(keyword: str) -> bool:
+def _is_dropped(keyword: str, has_masks: bool) -> bool:
     """Whether a card of the table has no place in the image."""
-    return keyword in _TABLE_STRUCTURE or is_reserved(keyword) or (_stem(keyword) == "NAXIS")
+    return (keyword == "ZMASKCMP" and has_masks) or keyword in _TABLE_STRUCTURE or is_reserved(keyword) or (_stem(keyword) == "NAXIS")
 
 
 def _is_default_extname(card: str) -> bool:

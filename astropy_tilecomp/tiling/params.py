@@ -282,7 +282,7 @@ def _read_settings(values: HeaderValues, zcmptype: str) -> dict:
     if "SCALE" in at:
         settings["hcomp_scale"] = float(values.number(at["SCALE"]))
     if "SMOOTH" in at:
-        settings["smooth"] = values.integer(at["SMOOTH"]) != 0
+        settings["smooth"] = values.switch(at["SMOOTH"])
     return settings
 
 

@@ -176,6 +176,23 @@ class HeaderValues:
         value = self._get(keyword)
         return value is True or (isinstance(value, np.bool_) and bool(value)) or value == "T"
 
+    def switch(self, keyword: str) -> bool:
+        """
+        Tell whether something is on: a number other than 0, or T as astropy writes it.
+
+        Parameters
+        ----------
+        keyword : str
+            The keyword.
+
+        Raises
+        ------
+        HeaderError
+            If it is missing, or neither an integer nor a logical value.
+        """
+        value = self._get(keyword)
+        return bool(value) if isinstance(value, (bool, np.bool_)) else self.integer(keyword) != 0
+
     def algorithm(self, keyword: str) -> str:
         """
         Look a compression algorithm up.

@@ -261,6 +261,46 @@ def test_floats_are_quantized_where_settings_were_given(tmp_path):
     require_pixels(tmp_path / "a.fits", random_pixels("f8"))
 
 
+def test_floats_in_place_of_integers_of_a_new_image_keep_every_bit(tmp_path):
+    for options in ({}, {"compression_type": "RICE_1"}, {"compression_type": "HCOMPRESS_1"}):
+        hdu = tc.CompImageHDU(random_pixels("i2"), **options)
+        hdu.data = random_pixels("f4")
+        hdu.writeto(tmp_path / "a.fits", overwrite=True)
+        require_pixels(tmp_path / "a.fits", random_pixels("f4"))
+    hdu = tc.CompImageHDU(random_pixels("i2"), quantize_method=1)
+    hdu.data = random_pixels("f4")
+    hdu.writeto(tmp_path / "a.fits", overwrite=True)
+    assert largest_step(tmp_path / "a.fits") > 0
+
+
+def test_an_edit_on_disk_does_not_disturb_the_other_images(tmp_path):
+    images = [tc.CompImageHDU(random_pixels("i2")), tc.CompImageHDU(random_pixels("i4")), tc.CompImageHDU(random_pixels("u2"))]
+    fits.HDUList([fits.PrimaryHDU(), *images]).writeto(tmp_path / "a.fits")
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        hdus[3].data[0, 0] = 9
+        assert hdus[2].section[1, 1] == random_pixels("i4")[1, 1]
+        hdus[1].section[2:5] = 4
+        hdus[2].section[3] = 6
+        assert hdus[1].section[3, 3] == 4
+        hdus.flush()
+        copied = hdus[2].copy()
+    assert_array_equal(copied.data[3], 6)
+    for number, dtype in ((1, "i2"), (2, "i4"), (3, "u2")):
+        want = random_pixels(dtype)
+        index, value = {1: (slice(2, 5), 4), 2: (3, 6), 3: ((0, 0), 9)}[number]
+        want[index] = value
+        assert_array_equal(tc.read_image(tmp_path / "a.fits", hdu=number), want)
+
+
+def test_a_copy_after_a_flush_in_place(tmp_path):
+    write_old(tmp_path / "a.fits", "f4 quantized")
+    with tc.enabled(), fits.open(tmp_path / "a.fits", mode="update") as hdus:
+        hdus[1].data[0, 0] += 1
+        hdus.flush()
+        copied, want = hdus[1].copy(), hdus[1].data.copy()
+    assert_array_equal(copied.data, want)
+
+
 @pytest.mark.parametrize("cards", [("BLANK",), ("BSCALE", "BZERO"), ("BSCALE",)], ids=str)
 @pytest.mark.parametrize("mode", ["update", "readonly"])
 def test_deleted_cards_mean_what_they_mean_for_a_plain_image(tmp_path, cards, mode):
@@ -315,6 +355,21 @@ def test_scaling_by_hand_is_kept(tmp_path):
         fits.HDUList([fits.PrimaryHDU(), hdu]).writeto(tmp_path / "a.fits", overwrite=True)
         assert_array_equal(fits.getdata(tmp_path / "a.fits", 1), np.arange(96).reshape(SHAPE) * 2 + 7)
     assert raw_header(tmp_path / "a.fits")["ZBITPIX"] == 16
+
+
+@pytest.mark.parametrize("to", ["uint8", "int16", "int32", "int64", "float32", "float64"])
+def test_scaling_by_hand_to_any_type(tmp_path, to):
+    image = np.arange(96, dtype="i2").reshape(SHAPE)
+    tc.write_image(tmp_path / "a.fits", image)
+    with tc.open(tmp_path / "a.fits") as hdus:
+        hdus[1].scale(to)
+        hdus[1].writeto(tmp_path / "b.fits")
+    hdu = tc.CompImageHDU(image.copy())
+    hdu.scale(to)
+    hdu.writeto(tmp_path / "c.fits")
+    for name in ("b.fits", "c.fits"):
+        assert fits.getdata(tmp_path / name, 1).dtype == np.dtype(to)
+        require_pixels(tmp_path / name, image, quantized=to[0] == "f" and name == "c.fits")
 
 
 def test_floats_under_the_header_of_an_integer_image(tmp_path):

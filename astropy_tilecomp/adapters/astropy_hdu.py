@@ -17,6 +17,7 @@ from .astropy_options import (
     ReadOptions,
     checked_tile_shape,
     fitting_tile_shape,
+    given_settings,
     is_float,
     lossless_level,
     tile_shape_for,
@@ -96,7 +97,10 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
                 warn_of_absolute_scale()
             if lossless:
                 quantize_level = lossless_level(hcomp_scale, hcomp_noise_scale)
-            given = {"compression_type"} if compression_type is not None else set()
+            given = given_settings(
+                compression_type, quantize_level=quantize_level, quantize_method=quantize_method, dither_seed=dither_seed,
+                hcomp_scale=hcomp_scale, hcomp_noise_scale=hcomp_noise_scale,
+            )
             if compression_type is None:
                 compression_type = "GZIP_2" if lossless and is_float(data) else "RICE_1"
             without_shape = "RICE_1" if data is None else compression_type  # astropy asks for the axes that HCOMPRESS_1 is to have
@@ -167,7 +171,10 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
             self._convert()
         if data is not None and self.__dict__.get("data") is data:
             return
-        replaces = self._bintable is not None or self.__dict__.get("data") is not None
+        old = self.__dict__.get("data")
+        replaces = self._bintable is not None or old is not None
+        if self._bintable is None and old is not None and old.dtype.kind in "iu" and not self._is_scaling:
+            self.__dict__["_replaced_integers"] = True
         self._fit_tiles(np.shape(data))
         try:
             StoredHDU.data.fset(self, data)
@@ -296,7 +303,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         return _restore, (type(self), state, *portable_table(self._bintable), was_edited)
 
 
-_OF_THIS_PROCESS = {"_lock", "_reader", "_section", "_bintable", "_tmp_bintable"}
+_OF_THIS_PROCESS = {"_lock", "_reader", "_section", "_source_read", "_bintable", "_tmp_bintable"}
 
 
 def _restore(cls, state: dict, source: ByteSource | None, header_offset: int, was_edited: bool) -> CompImageHDU:

@@ -15,7 +15,7 @@ from ..tiling.cards import CARD_SIZE, split_cards
 from ..tiling.header import table_to_image
 from ..tiling.params import CompressionParams
 from ..tiling.values import HeaderValues
-from .astropy_files import data_unit, header_of
+from .astropy_files import data_unit, header_of, whole_file
 
 __all__ = ["NO_DITHER", "LazyHDU", "Opening", "count_as_unchanged"]
 
@@ -177,10 +177,18 @@ class LazyHDU(_ASTROPY_HDU):
         if file is not None and file.closed:
             raise ValueError(f"{file.name}: read of a closed file")
         reader = self._reader
-        if reader is None:
+        if reader is None or self._source_is_forgotten:
             with self._lock:
-                reader = self.__dict__["_reader"] = self._reader or self._open_reader()
+                if self._reader is None or self._source_is_forgotten:
+                    self.__dict__.update(_reader=self._open_reader(), _source_read=whole_file(self._bintable))
+                reader = self._reader
         return reader
+
+    @property
+    def _source_is_forgotten(self) -> bool:
+        """Whether the file was written to since the reader was made."""
+        file = self._bintable._file
+        return file is not None and file.__dict__.get("_tilecomp_source") is not self._source_read
 
     def _open_reader(self, scaled=None):
         do_not_scale, uint = self._scaling

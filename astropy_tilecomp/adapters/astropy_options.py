@@ -16,9 +16,13 @@ from ..threads import thread_count
 from ..tiling.shapes import default_tile_shape, fit_tile_shape
 
 __all__ = [
-    "ReadOptions", "checked_tile_shape", "fitting_tile_shape", "is_float", "lossless_level", "tile_shape_for",
-    "warn_of_absolute_scale",
+    "LOSSY_SETTINGS", "ReadOptions", "checked_tile_shape", "fitting_tile_shape", "given_settings", "is_float", "lossless_level",
+    "tile_shape_for", "warn_of_absolute_scale",
 ]
+
+
+LOSSY_SETTINGS = {"quantize_level": 16.0, "quantize_method": -1, "dither_seed": 0, "hcomp_scale": 0, "hcomp_noise_scale": None}
+"""What allows that pixels are changed by compression, with the defaults."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,12 @@ def tile_shape_for(data, tile_shape, algorithm: str):
     if tile_shape is not None or not shape or not (0 in shape or algorithm == "HCOMPRESS_1"):
         return tile_shape
     return default_tile_shape(shape, algorithm)
+
+
+def given_settings(compression_type, **settings) -> set[str]:
+    """The names of the settings that differ from their defaults."""
+    given = {name for name, value in settings.items() if value != LOSSY_SETTINGS[name]}
+    return given if compression_type is None else given | {"compression_type"}
 
 
 def fitting_tile_shape(shape, asked, known, algorithm: str) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from ..keywords import GZIP_COMPRESSED_DATA
 from ..tiling.params import CompressionParams
 from ..tiling.shapes import default_tile_shape
 
-__all__ = ["Storage", "choose_storage", "describe_pixels", "differing", "has_offset", "nearest_stored", "scale_in", "to_stored_exactly"]
+__all__ = ["Storage", "choose_storage", "describe_pixels", "differing", "has_offset", "nearest_stored", "to_stored_exactly"]
 
 LOSSLESS_OF_FLOATS = ("GZIP_1", "GZIP_2", "NOCOMPRESS")
 """Algorithms that hold floats, and integers of 64 bits, as they are."""
@@ -62,7 +62,7 @@ class Storage:
     blank: int | None = None
 
 
-def choose_storage(data, header: Mapping, algorithm: str, *, lossless: bool, asked: bool,
+def choose_storage(data, header: Mapping, algorithm: str, *, lossless: bool, asked: bool, are_stored: bool = False,
                    old: CompressionParams | None = None, rounded: bool = False) -> Storage:
     """
     Choose how pixels are stored.
@@ -79,6 +79,8 @@ def choose_storage(data, header: Mapping, algorithm: str, *, lossless: bool, ask
         Whether floats are to be kept as they are.
     asked : bool
         Whether the user asked for the algorithm; else it is that of the file, or the default.
+    are_stored : bool
+        Whether the pixels are stored ones, which BSCALE and BZERO of the header scale, floats too.
     old : CompressionParams, optional
         How the pixels in the file are stored, if they are scaled or blank integers.
     rounded : bool
@@ -102,12 +104,12 @@ def choose_storage(data, header: Mapping, algorithm: str, *, lossless: bool, ask
     if not asked:
         algorithm = _algorithm_holding(data, algorithm, quantized=kind == "f" and not lossless)
     if kind == "f":
-        return Storage(data, algorithm, lossless)
+        return Storage(data, algorithm, lossless, **(_scale_in(header, data.dtype) if are_stored else {}))
     data = narrowed(data, algorithm)
-    return Storage(data, algorithm, True, **scale_in(header, data.dtype))
+    return Storage(data, algorithm, True, **_scale_in(header, data.dtype))
 
 
-def scale_in(header: Mapping, dtype: np.dtype) -> dict:
+def _scale_in(header: Mapping, dtype: np.dtype) -> dict:
     """What the cards of a header say that stored pixels of a type mean: `bscale`, `bzero` and `blank`."""
     if dtype.kind == "f":
         return {"bscale": header.get("BSCALE", 1), "bzero": header.get("BZERO", 0)}

@@ -15,22 +15,24 @@ from ..read import TileReader
 from ..tiling.params import CompressionParams
 from ..write import params_for
 from .astropy_errors import with_cfitsio_words
-from .astropy_files import data_unit
+from .astropy_files import data_unit, forget_source
 from .astropy_lazy import LazyHDU
+from .astropy_options import LOSSY_SETTINGS
 from .astropy_original import Original
-from .astropy_pixels import Storage, choose_storage, has_offset, scale_in
+from .astropy_pixels import Storage, choose_storage, has_offset
 from .astropy_write import encoded_table, give_rows, with_header
 
 __all__ = ["StoredHDU"]
 
-_LOSSY_SETTINGS = {"quantize_level", "quantize_method", "dither_seed", "hcomp_scale", "hcomp_noise_scale"}
-_SETTINGS = {"compression_type", *_LOSSY_SETTINGS}
+_SETTINGS = {"compression_type", *LOSSY_SETTINGS}
 
 
 class StoredHDU(LazyHDU):
     """The part of `CompImageHDU` that makes the table which is written."""
 
     _is_scaling = False
+    _is_flushed = False
+    _replaced_integers = False  # whether floats took the place of integers that were in memory only
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
@@ -46,6 +48,7 @@ class StoredHDU(LazyHDU):
         )
 
     def _prewriteto(self, inplace=False):
+        self.__dict__["_is_flushed"] = inplace
         table = self._table_to_write()
         if inplace and self._bintable is None and "data" in table.__dict__:
             self.__dict__["_bintable"] = table  # from now on this HDU is in the file that is updated
@@ -80,6 +83,8 @@ class StoredHDU(LazyHDU):
         self._drop_reader()
         if self._bintable is not None:
             self._bintable._new = False
+            if self._is_flushed and self._bintable._file is not None:
+                forget_source(self._bintable._file)
 
     def _table_to_write(self) -> fits.BinTableHDU:
         """The table to write: that of the file, if only its header changed; with new tiles where pixels changed."""
@@ -164,28 +169,29 @@ class StoredHDU(LazyHDU):
 
     def _storage(self, data) -> Storage:
         """How all pixels are stored: see `choose_storage`."""
-        if self._data_are_stored:
-            return Storage(data, self.compression_type, data.dtype.kind != "f" or self._keeps_floats, **scale_in(self.header, data.dtype))
         reader, old = self._original(), None
-        if reader is not None and reader.params.zbitpix > 0 and reader.result_dtype.kind == "f":
+        if reader is not None and not self._data_are_stored and reader.params.zbitpix > 0 and reader.result_dtype.kind == "f":
             old = reader.params
         return choose_storage(
-            data, self.header, self.compression_type, lossless=self._keeps_floats, asked=self._algorithm_is_asked(data), old=old,
-            rounded=bool(self._scale_back) and old is not None,
+            data, self.header, self.compression_type, lossless=self._keeps_floats, asked=self._algorithm_is_asked(data),
+            are_stored=self._data_are_stored, old=old, rounded=bool(self._scale_back),
         )
 
     def _algorithm_is_asked(self, data) -> bool:
         """Whether no other algorithm will do: the user chose it, and for floats whether they are quantized as well."""
         if "compression_type" not in self._settings_given:
             return False
-        return data.dtype.kind != "f" or self._original() is None or bool(self._settings_given & _LOSSY_SETTINGS)
+        is_new = self._original() is None and not self._replaced_integers
+        return data.dtype.kind != "f" or is_new or bool(self._settings_given & LOSSY_SETTINGS.keys())
 
     @property
     def _keeps_floats(self) -> bool:
         """Whether floats are stored without loss: none were quantized in the file, and nobody asked for it since."""
         reader = self._original()
-        if reader is None or self._settings_given & _LOSSY_SETTINGS:
+        if self._settings_given & LOSSY_SETTINGS.keys():
             return self.quantize_level == 0
+        if reader is None:
+            return self.quantize_level == 0 or self._replaced_integers
         return not reader.params.quantized
 
     def _seed(self, storage: Storage) -> int:

@@ -351,6 +351,44 @@ def test_blank_can_be_ignored():
     assert np.isnan(tc.open(content)[1].data[3, 4])
 
 
+def scaled_file(path):
+    """A file of integers with BSCALE and BZERO, and its pixels."""
+    hdu = fits.CompImageHDU(IMAGE)
+    hdu.header["BSCALE"], hdu.header["BZERO"] = 0.5, 7.0
+    path.write_bytes(written(hdu))
+    return tc.read_image(path)
+
+
+def test_assigned_pixels_are_read_back(tmp_path):
+    scaled_file(tmp_path / "a.fits")
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        hdus[1].data = IMAGE + 1
+    assert_array_equal(tc.read_image(tmp_path / "a.fits"), IMAGE + 1)
+
+
+def test_lossless_floats_stay_lossless(tmp_path):
+    tc.write_image(tmp_path / "a.fits", IMAGE / 3, lossless=True)
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        hdus[1].data = hdus[1].data[5:, 5:]
+    assert_array_equal(tc.read_image(tmp_path / "a.fits"), (IMAGE / 3)[5:, 5:])
+
+
+def test_hcompress_default_tiles_fit():
+    image = np.arange(220, dtype="i2").reshape(22, 10)
+    with pytest.raises(ValueError):
+        written(fits.CompImageHDU(image, compression_type="HCOMPRESS_1"))
+    assert_array_equal(data_of(written(tc.CompImageHDU(image, compression_type="HCOMPRESS_1"))), image)
+
+
+def test_scale_back_twice_is_the_same(tmp_path):
+    want = scaled_file(tmp_path / "a.fits")
+    with tc.open(tmp_path / "a.fits", mode="update", scale_back=True) as hdus:
+        want[0, 0] = hdus[1].data[0, 0] = 20
+        hdus.flush()
+        hdus.flush()
+    assert_array_equal(tc.read_image(tmp_path / "a.fits"), want)
+
+
 def test_every_line_has_a_test():
     with open(REPOSITORY / "docs" / "differences.csv", newline="") as file:
         names = [line["test"] for line in csv.DictReader(file)]

@@ -215,6 +215,16 @@ def test_a_copy_means_what_its_original_means(tmp_path, kind, way, options):
         assert ("OBJECT" in raw_header(tmp_path / "b.fits")) == (step is edit_header)
 
 
+@pytest.mark.parametrize("way", COPIES)
+def test_a_copy_does_not_follow_edits_of_its_original(tmp_path, way):
+    write_old(tmp_path / "a.fits", "i2")
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        copied = COPIES[way](hdus[1])
+        hdus[1].section[2:5] = 0
+        assert_array_equal(copied.section[...], random_pixels("i2"))
+    assert_array_equal(copied.data, random_pixels("i2"))
+
+
 def test_writing_twice_gives_the_same_pixels_twice(tmp_path):
     write_old(tmp_path / "a.fits", "i2 scaled")
     want = tc.read_image(tmp_path / "a.fits")

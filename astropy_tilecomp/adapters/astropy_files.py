@@ -143,12 +143,14 @@ def portable_table(bintable) -> tuple[ByteSource, int]:
     Returns
     -------
     source : ByteSource
-        The whole file; the bytes of the HDU alone where the name of the file leads to another one by now.
+        The whole file; the bytes of the HDU alone if the name of the file leads to another one by now, or if the file is open
+        to be changed.
     header_offset : int
         First byte of the HDU in the source.
     """
     source = whole_file(bintable)
-    if not source.is_replaced:
+    may_change = bintable._file is not None and bintable._file.mode in ("update", "append")
+    if not may_change and not source.is_replaced:
         return source, bintable._header_offset
     hdu = source.part(bintable._header_offset, bintable._data_offset + bintable._data_size)
     return BufferSource(hdu.read(0, hdu.nbytes), source.name), 0

@@ -185,6 +185,18 @@ def test_an_edit_leaves_the_integers_of_all_other_pixels(tmp_path, kind, by, opt
     assert {name: header.get(name) for name in CARDS[kind[3:]]} == CARDS[kind[3:]]
 
 
+def test_integers_that_floats_cannot_tell_apart_are_left(tmp_path):
+    stored = 2**60 + np.arange(96).reshape(SHAPE)
+    tc.write_image(tmp_path / "a.fits", stored)
+    with fits.open(tmp_path / "a.fits", mode="update", disable_image_compression=True) as hdus:
+        hdus[1].header["BSCALE"] = 0.5
+    with tc.open(tmp_path / "a.fits", mode="update") as hdus:
+        hdus[1].data[0, 0] = 2.0
+    stored[0, 0] = 4
+    with fits.open(tmp_path / "a.fits", do_not_scale_image_data=True) as hdus:
+        assert_array_equal(hdus[1].data, stored)
+
+
 @pytest.mark.parametrize("by", ["data", "section"])
 def test_values_that_scaled_integers_do_not_hold_are_read_back_too(tmp_path, by):
     write_old(tmp_path / "a.fits", "i2 scaled")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
 
 from ..codecs.buffers import unmasked
-from ..codecs.finalize import to_stored
+from ..codecs.finalize import finalize, to_stored
 from ..codecs.quantize import CFITSIO_ZBLANK, STANDARD_ZBLANK
 from ..encode import EncodedTiles
 from ..errors import CorruptTileError
+from ..keywords import GZIP_COMPRESSED_DATA
 from ..read import TileReader
 from ..tiling.grid import TileGrid
 from ..tiling.table import TableLayout, TileTable
@@ -39,13 +41,15 @@ class Original:
         Its data unit.
     read : callable
         Gives the pixels of an index as the user saw them.
+    read_stored : callable
+        Gives the stored pixels of an index.
     scaled : bool
         Whether the user saw them scaled; False for stored pixels.
     """
 
-    def __init__(self, reader: TileReader, header, source, read: Callable, *, scaled: bool = True):
+    def __init__(self, reader: TileReader, header, source, read: Callable, read_stored: Callable, *, scaled: bool = True):
         self.params, self.grid = reader.params, reader.grid
-        self.header, self._source, self._read = header, source, read
+        self.header, self._source, self._read, self._read_stored = header, source, read, read_stored
         self._layout = TableLayout.from_header(header)
         self._scaled = scaled and reader.params.offset_dtype is None and (reader.params.scaled or reader.params.blank is not None)
 
@@ -103,9 +107,18 @@ class Original:
             for first, slab in slabs(self.grid) if changed[first : first + n_rows(self.grid, slab)].any()
         )
 
-    def to_stored(self, pixels) -> np.ndarray:
-        """What is encoded for pixels that the user saw; `holds` has to be true for them."""
-        return to_stored(unmasked(pixels), self.params) if self._scaled else pixels
+    def to_stored(self, data, slab: slice) -> np.ndarray:
+        """What is encoded for a slab, if `holds` is true: pixels that did not change keep their stored integers."""
+        if not self._scaled:
+            return data[slab]
+        pixels = unmasked(data[slab])
+        stored = to_stored(pixels, self.params)
+        if self.params.zbitpix > 0:
+            with suppress(CorruptTileError):
+                old = self._read_stored(slab)
+                same = ~differing(pixels, finalize(old, self.params, column=GZIP_COMPRESSED_DATA))
+                stored[same] = old[same]
+        return stored
 
     def _compared(self, pixels: np.ndarray, slab: slice) -> np.ndarray:
         """For each tile of a slab whether it differs from the file; all do if one of them is damaged."""

@@ -115,11 +115,13 @@ class StoredHDU(LazyHDU):
 
     def _view_of(self, reader: TileReader) -> Original | None:
         """The image in the file as the pixels in memory show it; None where they have another shape or type."""
-        reader = self._open_reader(scaled=False) if self._data_are_stored else reader
+        stored = self._open_reader(scaled=False)
+        reader = stored if self._data_are_stored else reader
         if self.data.shape != reader.shape or self.data.dtype.newbyteorder("=") != reader.result_dtype:
             return None
-        read = reader.read if self._data_are_stored else self.section.read_from_file
-        return Original(reader, self._table_header, data_unit(self._bintable), read, scaled=not self._data_are_stored)
+        read = stored.read if self._data_are_stored else self.section.read_from_file
+        source = data_unit(self._bintable)
+        return Original(reader, self._table_header, source, read, stored.read, scaled=not self._data_are_stored)
 
     def _meaning_of(self, view: Original) -> CompressionParams | None:
         """What stored pixels mean; None where the cards of the header tell, which loading the data takes out of it."""

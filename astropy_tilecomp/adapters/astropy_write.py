@@ -92,7 +92,7 @@ def _mixed(original, changed, first, slab, data, params, settings) -> Iterator[E
     rows = np.arange(first, first + n_rows(original.grid, slab))
     yield from original.tiles(rows[~changed[rows]])
     if changed[rows].any():
-        for tiles in encode(original.to_stored(data[slab]), params, start=slab.start, **settings):
+        for tiles in encode(original.to_stored(data, slab), params, start=slab.start, **settings):
             yield from _picked(tiles, changed[tiles.row : tiles.row + len(tiles)])
 
 

@@ -415,6 +415,25 @@ def test_repeated_and_blank_keywords_are_kept(tmp_path):
         assert [card.image for card in hdus[1].header.cards if card.image in want] == want
 
 
+@pytest.mark.parametrize("options", [{}, {"scale_back": True}], ids=str)
+def test_masked_pixels_are_refused_for_scaled_integers_too(tmp_path, options):
+    write_old(tmp_path / "a.fits", "i2 scaled")
+    with tc.open(tmp_path / "a.fits", **options) as hdus:
+        hdus[1].data = np.ma.masked_less(np.arange(96, dtype="f4").reshape(SHAPE), 5)
+        with pytest.raises(ValueError, match="mask"):
+            hdus.writeto(tmp_path / "b.fits")
+
+
+def test_dask_arrays_in_place_of_scaled_integers(tmp_path):
+    da = pytest.importorskip("dask.array")
+    for image in (np.arange(96, dtype="f4").reshape(SHAPE), np.arange(96, dtype="f4").reshape(SHAPE) / 3):
+        write_old(tmp_path / "a.fits", "i2 scaled", overwrite=True)
+        with tc.open(tmp_path / "a.fits") as hdus:
+            hdus[1].data = da.from_array(image, chunks=4)
+            hdus.writeto(tmp_path / "b.fits", overwrite=True)
+        assert_array_equal(tc.read_image(tmp_path / "b.fits"), image)
+
+
 def test_sizes_of_tiles_are_integers():
     with pytest.raises(TypeError):
         tc.CompImageHDU(random_pixels("i2"), tile_shape=(10.0, 10))

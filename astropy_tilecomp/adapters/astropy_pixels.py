@@ -1,14 +1,13 @@
 """
-The meaning of pixels: how an array in memory is stored, such that it is what is read back.
+The meaning of pixels: how an array in memory is stored so that it is what is read back.
 
-One rule for every face that writes an HDU:
+One rule for everything that writes an HDU:
 
-- Integers are stored as they are, and floats with the settings of the HDU, under a header without BSCALE, BZERO and BLANK of
-  the pixels that they replace.
-- Floats in place of scaled or blank integers stay integers under the old BSCALE, BZERO and BLANK where every pixel comes back
-  bit for bit.
-- Floats are quantized only where that was asked for, or where the pixels that they replace were quantized.
-- What the algorithm cannot hold without loss is stored as GZIP_2, with a warning.
+- Integers are stored exactly, floats as the settings of the HDU say. BSCALE, BZERO and BLANK of the pixels that they replace go.
+- Floats that replace scaled or blank integers stay integers under the old BSCALE, BZERO and BLANK if every pixel comes back bit
+  for bit.
+- Floats are quantized only if lossy settings were given, or if the pixels that they replace were quantized.
+- What the algorithm cannot hold without loss is stored by GZIP_2, with a warning.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from astropy.io import fits
 
+from ..codecs.buffers import unmasked
 from ..codecs.finalize import finalize, to_stored
 from ..errors import HeaderError, TileCompWarning
 from ..keywords import GZIP_COMPRESSED_DATA
@@ -29,10 +29,10 @@ from ..tiling.shapes import default_tile_shape
 __all__ = ["Storage", "choose_storage", "describe_pixels", "differing", "has_offset", "nearest_stored", "to_stored_exactly"]
 
 LOSSLESS_OF_FLOATS = ("GZIP_1", "GZIP_2", "NOCOMPRESS")
-"""Algorithms that hold floats, and integers of 64 bits, as they are."""
+"""Algorithms that store floats and 64-bit integers exactly."""
 
 FALLBACK = "GZIP_2"
-"""What holds every type of pixels."""
+"""The algorithm for what others cannot hold."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Storage:
     Attributes
     ----------
     pixels : array_like
-        What is encoded: of the stored type, or of the integer type that BZERO makes of it.
+        The pixels to encode, of the stored type or of the unsigned or int8 type that BZERO makes of it.
     algorithm : str
         ZCMPTYPE.
     lossless : bool
-        Whether floats are kept as they are.
+        Whether floats are stored exactly.
     bscale, bzero : float
-        What the stored pixels are scaled by; the BZERO of unsigned integers is not among them.
+        Scale of the stored pixels; not the BZERO of unsigned integers.
     blank : int or None
         The stored integer of undefined pixels.
     """
@@ -193,6 +193,7 @@ def to_stored_exactly(values: np.ndarray, params: CompressionParams) -> np.ndarr
     ndarray or None
         Of the stored type; None if there are none that give the values back bit for bit.
     """
+    values = unmasked(values)
     if values.dtype.newbyteorder("=") != params.result_dtype:
         return None
     stored = nearest_stored(values, params)
@@ -204,8 +205,9 @@ def to_stored_exactly(values: np.ndarray, params: CompressionParams) -> np.ndarr
 
 def nearest_stored(values: np.ndarray, params: CompressionParams) -> np.ndarray | None:
     """The stored pixels nearest to values; None if they are beyond the type."""
+    values = unmasked(values)
     try:
-        return to_stored(np.asarray(values), params)
+        return to_stored(values, params)
     except ValueError:
         return None
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -24,8 +27,9 @@ from .files import FoundHDU, find_image
 from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS
 from .read import TileReader
 from .sources import FileSource
-from .tiling.cards import BLOCK_SIZE, CARD_SIZE, format_card, join_cards, keyword_of, parse_value, split_cards
-from .tiling.checksum import add_words, with_checksums
+from .tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of, parse_value, split_cards
+from .tiling.checksum import DataSum, add_words, exchange, renew_checksums, stated_data_sum, sum_of_pixels
+from .tiling.header import image_data_sum, renew_image_checksums
 from .tiling.params import CompressionParams
 from .tiling.selection import Selection, select
 from .tiling.table import COLUMN_NAMES, TableLayout, TileTable, describe_column
@@ -33,8 +37,9 @@ from .tiling.table import COLUMN_NAMES, TableLayout, TileTable, describe_column
 __all__ = ["EditReport", "repack", "replace_pixels"]
 
 _SUMS = ("CHECKSUM", "DATASUM")
-_SUMS_OF_IMAGE = ("ZHECKSUM", "ZDATASUM")
-_BLANK_CARD = " " * CARD_SIZE
+MAX_ROWS_NBYTES = 4096
+"""Rows are switched in writes of at most so many bytes: a killed process was never seen to leave a part of one."""
+
 _LARGEST_P = 2**31 - 1
 
 
@@ -69,6 +74,7 @@ class _NewTiles:
     zzero: np.ndarray
     has_null: np.ndarray
     heap: bytes
+    pixel_sums: tuple[int, int] = (0, 0)  # what the old pixels and the new ones contribute to the sum over the image
 
 
 def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quantize_level: float | None = None,
@@ -113,9 +119,11 @@ def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quanti
 
     Notes
     -----
-    New tiles follow the old heap, whose bytes stay where they are: `repack` closes the gaps. They are synced before the
-    descriptors that name them, checksums are taken out before and made anew afterwards, so a crash at any moment leaves a
-    valid file. Where the HDU is not the last one, or needs a column or keyword that it does not have, the file is built
+    New tiles follow the old heap, whose bytes stay where they are: `repack` closes the gaps. Tiles whose pixels do not change
+    are not written. New tiles are synced before the header, and that before the descriptors that name them, in writes of 4 KiB
+    at most: after a crash each tile is the old or the new one, and at worst a sum is stale, which `verify` reports. Sums that
+    the HDU has are updated by what left and what came. If anything fails, such as for want of space, the file is as before.
+    Where the HDU is not the last one, or needs a column or keyword that it does not have, the file is built
     anew beside the old one, and takes its place at the end.
     """
     path = os.path.realpath(os.fspath(path))
@@ -190,15 +198,23 @@ class _Image:
         if not values.size:
             return _no_tiles()
         level = _stated_level(self.cards) if quantize_level is None else quantize_level
-        params, pieces = self._with_scale_of(selection), []
-        for where in selection:
+        params, pieces, rows, sums = self._with_scale_of(selection), [], [], [0, 0]
+        for where, row in zip(selection, selection.rows.tolist()):
             box = self._reader.grid.box(where.tile)
-            pixels = self._reader.read(box)
+            old = self._reader.read(box)
+            pixels = old.copy()
             pixels[where.tile_box] = values[where.out_box]
+            if not _differ(old, pixels):
+                continue
+            rows.append(row)
             pieces += encode_box(pixels, params, where.tile, quantize_level=level, **self._encoding)
+            first = [part.start for part in box]
+            sums = [total + sum_of_pixels(part, first, params.image_shape) for total, part in zip(sums, (old, pixels))]
+        if not rows:
+            return _no_tiles()
         arrays = (np.concatenate([getattr(piece, name) for piece in pieces])
                   for name in ("column", "nbytes", "zscale", "zzero", "has_null"))
-        return _NewTiles(selection.rows, *arrays, b"".join(piece.heap for piece in pieces))
+        return _NewTiles(np.array(rows), *arrays, b"".join(piece.heap for piece in pieces), tuple(sums))
 
     def _with_scale_of(self, selection: Selection) -> CompressionParams:
         """The parameters, with the scale that stands in the streams of an HCOMPRESS_1 image: headers mean different things."""
@@ -251,30 +267,82 @@ def _stated_level(cards: list[str]) -> float:
     return 4.0
 
 
+def _differ(old: np.ndarray, new: np.ndarray) -> bool:
+    """Whether two arrays of stored pixels differ; NaN equals NaN, and 0 differs from -0."""
+    if old.dtype.kind != "f":
+        return bool((old != new).any())
+    same = ((old == new) & (np.signbit(old) == np.signbit(new))) | (np.isnan(old) & np.isnan(new))
+    return not same.all()
+
+
 def _append(path: str, image: _Image, new: _NewTiles) -> None:
     """Append tiles to the heap of the last HDU, then name them by their descriptors."""
     found, layout = image.found, image.layout
-    heap_end = layout.theap + layout.heap_nbytes
-    table = image.edited(new, heap_end, layout)
+    heap_start = found.data_offset + layout.theap + layout.heap_nbytes
+    heap_stop = heap_start + len(new.heap)
+    table = image.edited(new, heap_start - found.data_offset, layout)
     old_rows = np.frombuffer(image.rows, np.uint8).reshape(layout.naxis2, layout.naxis1)[new.row]
     rows = table.take(new.row).to_bytes(old_rows.tobytes())
-    with open(path, "r+b") as file:
-        _overwrite_cards(file, found, image.cards, dict.fromkeys((*_SUMS, *_SUMS_OF_IMAGE), _BLANK_CARD))
+    values = {"PCOUNT": _with_value(image.cards, "PCOUNT", layout.pcount + len(new.heap))} | _longest_counts(image, table)
+    with open(path, "r+b") as file, _undone_on_failure(file, found.header_offset, heap_start, found.data_offset + layout.table_nbytes):
+        gone = os.pread(file.fileno(), heap_stop - heap_start, heap_start)      # padding, which nothing says is zeros
+        sums = _sum_at(gone, heap_start), _sum_at(new.heap, heap_start)
+        for row, old, fresh in zip(new.row.tolist(), old_rows, _parts(rows, layout.naxis1)):
+            at = found.data_offset + row * layout.naxis1
+            sums = sums[0] + _sum_at(old, at), sums[1] + _sum_at(fresh, at)
+        cards = _with_sums([values.get(keyword_of(card), card) for card in image.cards], image, new, sums)
+        _write_at(file, heap_start, new.heap + bytes(-(heap_stop - found.data_offset) % BLOCK_SIZE))
         _sync(file)
-        end = found.data_offset + heap_end + len(new.heap)
-        _write_at(file, found.data_offset + heap_end, new.heap + bytes(-(end - found.data_offset) % BLOCK_SIZE))
+        _write_at(file, found.header_offset, join_cards(cards))
         _sync(file)
-        pcount = {"PCOUNT": _with_value(image.cards, "PCOUNT", layout.pcount + len(new.heap))}
-        _overwrite_cards(file, found, image.cards, pcount | _longest_counts(image, table))
+        for row, run in _runs(new.row, rows, layout.naxis1):
+            _write_at(file, found.data_offset + row * layout.naxis1, run)
         _sync(file)
-        for number, row in enumerate(new.row.tolist()):
-            place = found.data_offset + row * layout.naxis1
-            _write_at(file, place, rows[number * layout.naxis1:(number + 1) * layout.naxis1])
+
+
+@contextmanager
+def _undone_on_failure(file: BinaryIO, header_offset: int, heap_stop: int, rows_stop: int) -> Iterator[None]:
+    """Put header and rows back as they were, and cut off what was appended, if anything goes wrong."""
+    size = os.fstat(file.fileno()).st_size
+    start = os.pread(file.fileno(), rows_stop - header_offset, header_offset)
+    tail = os.pread(file.fileno(), size - heap_stop, heap_stop)
+    try:
+        yield
+    except BaseException:
+        _write_at(file, header_offset, start)
+        _write_at(file, heap_stop, tail)
+        os.ftruncate(file.fileno(), size)
         _sync(file)
-        if any(keyword_of(card) in _SUMS for card in image.cards):
-            cards = _current_cards(file, found, image.cards)
-            _overwrite_cards(file, found, image.cards, _sums(file, found, cards, end))
-            _sync(file)
+        raise
+
+
+def _parts(data: bytes, nbytes: int) -> Iterator[bytes]:
+    """The pieces of some bytes, each as long."""
+    return (data[at:at + nbytes] for at in range(0, len(data), nbytes))
+
+
+def _runs(numbers: np.ndarray, rows: bytes, naxis1: int) -> Iterator[tuple[int, bytes]]:
+    """Rows that follow one another, of `MAX_ROWS_NBYTES` at most: the number of the first, and their bytes."""
+    start = 0
+    for stop in range(1, len(numbers) + 1):
+        ends = stop == len(numbers) or numbers[stop] != numbers[stop - 1] + 1 or (stop - start + 1) * naxis1 > MAX_ROWS_NBYTES
+        if ends:
+            yield int(numbers[start]), rows[start * naxis1:stop * naxis1]
+            start = stop
+
+
+def _sum_at(data, offset: int) -> int:
+    """What bytes at an offset of the file contribute to the sum of a data unit; HDUs begin on a word."""
+    return add_words(bytes(offset % 4) + bytes(data))
+
+
+def _with_sums(cards: list[str], image: _Image, new: _NewTiles, sums: tuple[int, int] | None) -> list[str]:
+    """The cards with right sums of the image, and with those of the table where it is known what left and what came."""
+    before = image_data_sum(image.cards)
+    if before is not None:
+        cards = renew_image_checksums(cards, exchange(before, *new.pixel_sums) if len(new.row) else before)
+    before = stated_data_sum(image.cards)
+    return cards if sums is None or before is None else renew_checksums(cards, exchange(before, *sums))
 
 
 def _sync(file: BinaryIO) -> None:
@@ -287,14 +355,6 @@ def _write_at(file: BinaryIO, offset: int, data: bytes) -> None:
     while data:
         n = os.pwrite(file.fileno(), data, offset)
         data, offset = data[n:], offset + n
-
-
-def _overwrite_cards(file: BinaryIO, found: FoundHDU, cards: list[str], new: dict[str, str]) -> None:
-    """Write cards over those of the same keyword; the header keeps its length."""
-    for number, card in enumerate(cards):
-        keyword = keyword_of(card)
-        if keyword in new:
-            _write_at(file, found.header_offset + number * CARD_SIZE, new[keyword].encode("latin-1"))
 
 
 def _with_value(cards: list[str], keyword: str, value) -> str:
@@ -317,65 +377,63 @@ def _longest_counts(image: _Image, table: TileTable) -> dict[str, str]:
     return changed
 
 
-def _current_cards(file: BinaryIO, found: FoundHDU, cards: list[str]) -> list[str]:
-    """The cards as they stand in the file, with the old ones in place of the checksums that were taken out."""
-    now = split_cards(os.pread(file.fileno(), found.data_offset - found.header_offset, found.header_offset))
-    return [old if keyword_of(old) in _SUMS else new for old, new in zip(cards, now, strict=True)]
-
-
-def _sums(file: BinaryIO, found: FoundHDU, cards: list[str], end: int) -> dict[str, str]:
-    """Cards of right checksums, as far as the header has them."""
-    total, at = 0, found.data_offset
-    stop = found.data_offset - (-(end - found.data_offset) // BLOCK_SIZE) * BLOCK_SIZE
-    while at < stop:
-        piece = os.pread(file.fileno(), min(1 << 24, stop - at), at)
-        total, at = add_words(piece, total), at + len(piece)
-    new = with_checksums(cards, total)
-    return {keyword_of(card): card for card in new[:len(cards)] if keyword_of(card) in _SUMS}
-
-
 def _rebuild(path: str, image: _Image, new: _NewTiles) -> None:
     """Write the file anew with the tiles of the image in row order, and put it in place of the old one."""
     found = image.found
-    layout = _layout_for(image, new)
     table = image.edited(new, image.layout.data_nbytes, image.layout)
-    order = np.concatenate(([0], np.cumsum(table.nbytes)))
-    placed = replace(table, layout=layout, offset=layout.theap + order[:-1])
-    padding = layout.naxis1 - image.layout.naxis1
-    base = np.frombuffer(image.rows, np.uint8).reshape(image.layout.naxis2, image.layout.naxis1)
-    rows = placed.to_bytes(np.pad(base, ((0, 0), (0, padding))).tobytes())
-    cards = _cards_for(image, layout, placed, new)
     with open(path, "rb") as old, replacing(path, overwrite=True) as file:
+        rows = np.frombuffer(bytearray(image.rows), np.uint8).reshape(image.layout.naxis2, image.layout.naxis1)
+        others = _move_other_columns(old, image, rows, int(table.nbytes.sum()))
+        layout = _layout_for(image, new, len(others))
+        offset = layout.theap + np.cumsum(table.nbytes) - table.nbytes
+        placed = replace(table, layout=layout, offset=offset)
+        data = chain(
+            [placed.to_bytes(np.pad(rows, ((0, 0), (0, layout.naxis1 - image.layout.naxis1))).tobytes())],
+            _streams(old, image, table, new), [others, bytes(-layout.data_nbytes % BLOCK_SIZE)],
+        )
+        cards = _with_sums(_cards_for(image, layout, placed, new), image, new, None)
         copy_range(old, 0, found.header_offset, file)
-        start = file.tell()
         file.write(join_cards(cards))
-        data_start = file.tell()
-        file.write(rows)
-        _copy_tiles(old, image, table, new, file)
+        sums = DataSum()
+        for piece in data:
+            file.write(piece)
+            sums.add(piece)
         end = file.tell()
-        file.write(bytes(-(end - data_start) % BLOCK_SIZE))
-        stop = file.tell()
-        if any(keyword_of(card) in _SUMS for card in cards):
-            file.flush()
-            here = replace(found, header_offset=start, data_offset=data_start, data_end=end)
-            sums = _sums(file, here, cards, end)
-            _overwrite_cards(file, here, cards, sums)
-            file.seek(stop)
+        file.seek(found.header_offset)
+        file.write(join_cards(renew_checksums(cards, sums.total)))
+        file.seek(end)
         size = os.fstat(old.fileno()).st_size
         copy_range(old, min(found.end, size), size, file)
 
 
-def _copy_tiles(old: BinaryIO, image: _Image, table: TileTable, new: _NewTiles, file: BinaryIO) -> None:
+def _move_other_columns(old: BinaryIO, image: _Image, rows: np.ndarray, start: int) -> bytes:
+    """Heap bytes of the columns that hold no tiles; their descriptors in `rows` name the new places, from `start` on."""
+    layout, heap, kept = image.layout, image.found.data_offset + image.layout.theap, bytearray()
+    for column in layout.columns:
+        if not column.descriptor or column.name in layout.fields or not column.nbytes:
+            continue
+        places = rows[:, column.offset:column.offset + column.nbytes].copy().view(np.dtype(column.field_dtype).base).reshape(len(rows), 2)
+        for row, (count, offset) in enumerate(places.tolist()):
+            nbytes = -(-count // 8) if column.code == "X" else count * column.width
+            if min(count, offset) < 0 or offset + nbytes > layout.heap_nbytes:
+                raise HeaderError(f"row {row}: column {column.name} has {nbytes} bytes at {offset} of a heap of {layout.heap_nbytes}")
+            places[row] = count, start + len(kept) if count else 0
+            kept += os.pread(old.fileno(), nbytes, heap + offset)
+        rows[:, column.offset:column.offset + column.nbytes] = np.ascontiguousarray(places).view(np.uint8).reshape(len(rows), -1)
+    return bytes(kept)
+
+
+def _streams(old: BinaryIO, image: _Image, table: TileTable, new: _NewTiles) -> Iterator[bytes]:
     """The streams of all tiles in row order, those of new ones from memory."""
     fresh = image.layout.data_nbytes  # where `edited` let the new tiles begin
     for start, nbytes in zip(table.offset.tolist(), table.nbytes.tolist()):
         if start >= fresh:
-            file.write(new.heap[start - fresh:start - fresh + nbytes])
+            yield new.heap[start - fresh:start - fresh + nbytes]
         else:
-            file.write(os.pread(old.fileno(), nbytes, image.found.data_offset + start))
+            yield os.pread(old.fileno(), nbytes, image.found.data_offset + start)
 
 
-def _layout_for(image: _Image, new: _NewTiles) -> TableLayout:
+def _layout_for(image: _Image, new: _NewTiles, n_others: int) -> TableLayout:
     """The layout without gaps, with a column more if a tile fell back and there is none for it."""
     columns = list(image.layout.columns)
     naxis1 = image.layout.naxis1
@@ -385,18 +443,17 @@ def _layout_for(image: _Image, new: _NewTiles) -> TableLayout:
         naxis1 += columns[-1].nbytes
     nbytes = image.table.nbytes.copy()
     nbytes[new.row] = new.nbytes
-    return TableLayout(naxis1, image.layout.naxis2, int(nbytes.sum()), naxis1 * image.layout.naxis2, tuple(columns))
+    return TableLayout(naxis1, image.layout.naxis2, int(nbytes.sum()) + n_others, naxis1 * image.layout.naxis2, tuple(columns))
 
 
 def _cards_for(image: _Image, layout: TableLayout, table: TileTable, new: _NewTiles) -> list[str]:
-    """The header of the rebuilt table; checksums that cannot be right any more are left out."""
+    """The header of the rebuilt table, with the old sums."""
     values = {"NAXIS1": layout.naxis1, "PCOUNT": layout.pcount, "TFIELDS": len(layout.columns)}
-    dropped = {"THEAP", *(_SUMS_OF_IMAGE if len(new.row) else ())}
     longest = _longest_counts(image, table)
     cards = []
     for card in image.cards:
         keyword = keyword_of(card)
-        if keyword in dropped:
+        if keyword == "THEAP":
             continue
         cards.append(longest[keyword] if keyword in longest
                      else _with_value(image.cards, keyword, values[keyword]) if keyword in values else card)

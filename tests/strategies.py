@@ -61,6 +61,8 @@ def array_indices(draw, shape):
             kind = draw(st.sampled_from(("i1", "<i8", ">i4")))
             index.append(np.array(draw(st.lists(st.integers(-size, size - 1), min_size=length, max_size=length)), kind)
                          if size else np.zeros(0, kind))
+    if draw(st.booleans()):
+        index.insert(draw(st.integers(0, len(index))), ...)  # which is no axis here, and separates an array from an integer
     return tuple(index)
 
 

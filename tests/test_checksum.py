@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astropy_tilecomp.tiling.cards import format_card, join_cards, keyword_of, read_cards
-from astropy_tilecomp.tiling.checksum import add_words, encode_checksum, verify_checksums, with_checksums
+from astropy_tilecomp.tiling.checksum import (
+    add_words,
+    encode_checksum,
+    exchange,
+    renew_checksums,
+    stated_data_sum,
+    sum_of_pixels,
+    verify_checksums,
+    with_checksums,
+)
 
 CARDS = [format_card("SIMPLE", True), format_card("BITPIX", 8), format_card("NAXIS", 1), format_card("NAXIS1", 2880)]
 
@@ -79,3 +88,37 @@ def test_every_changed_byte_is_seen():
 
 def test_missing_checksums_are_not_wrong():
     assert verify_checksums(join_cards(CARDS), 5) == (None, None)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "i4", "i8", "f4", "f8"])
+@given(data=st.data())
+def test_part_of_an_image_leaves_a_sum_and_another_one_enters_it(dtype, data):
+    shape = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=3).map(tuple))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    old = rng.integers(-100, 100, shape).astype(dtype)
+    box = tuple(slice(first, data.draw(st.integers(first + 1, size))) for size in shape
+                for first in [data.draw(st.integers(0, size - 1))])
+    new = old.copy()
+    new[box] = rng.integers(-100, 100, new[box].shape).astype(dtype)
+    first = [part.start for part in box]
+    gone, came = (sum_of_pixels(image[box], first, shape) for image in (old, new))
+    before, after = (add_words(image.astype(image.dtype.newbyteorder(">")).tobytes()) for image in (old, new))
+    assert exchange(before, gone, came) % (2**32 - 1) == after % (2**32 - 1)
+
+
+def test_stated_sums():
+    cards = with_checksums([format_card("BITPIX", 8)], 1234)
+    assert stated_data_sum(cards) == 1234
+    assert stated_data_sum([card for card in cards if not card.startswith("CHECKSUM")]) == 1234
+    without = renew_checksums([card for card in cards if not card.startswith("DATASUM")], 777)
+    assert len(without) == 2 and stated_data_sum(without) == 777
+    assert stated_data_sum(cards[:1]) is None
+
+
+def test_renewed_sums_keep_their_place_and_comment():
+    cards = [format_card("DATASUM", "1", "mine"), format_card("OBJECT", "x"), format_card("CHECKSUM", "0" * 16, "too")]
+    renewed = renew_checksums(cards, 99)
+    assert [card[:8].strip() for card in renewed] == ["DATASUM", "OBJECT", "CHECKSUM"]
+    assert renewed[0].rstrip().endswith("/ mine") and renewed[2].rstrip().endswith("/ too")
+    assert verify_checksums(join_cards(renewed), 99) == (True, True)
+    assert renew_checksums(cards[1:2], 99) == cards[1:2]

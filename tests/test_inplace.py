@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import needs
 import numpy as np
@@ -119,7 +120,8 @@ def test_repack_closes_the_gaps(tmp_path):
     image = sample()
     path = write(tmp_path / "a.fits", image)
     whole = path.stat().st_size
-    for _ in range(5):
+    for _ in range(3):
+        tc.replace_pixels(path, ..., image ^ 1)
         tc.replace_pixels(path, ..., image)
     assert path.stat().st_size > 2 * whole
     saved = tc.repack(path)
@@ -203,3 +205,80 @@ def test_killed_at_any_moment_the_file_is_valid(last, tmp_path):
             assert (found[:16] == 999).all()
     tc.repack(path, hdu="IMAGE")
     assert (tc.read_image(path, hdu="IMAGE")[48:] == 999).all()
+
+
+@pytest.mark.parametrize("index", [np.s_[...], np.s_[3, 5], np.s_[10:40, ::3]], ids=str)
+@pytest.mark.parametrize("dtype", ["i2", "u2", "f4"])
+def test_equal_pixels_write_nothing(dtype, index, tmp_path):
+    image = sample(dtype)
+    path = write(tmp_path / "a.fits", image)
+    image, before = tc.read_image(path), path.read_bytes()
+    report = tc.replace_pixels(path, index, image[index])
+    assert report.n_tiles == 0 and path.read_bytes() == before
+    with tc.open(path, mode="update") as hdus:
+        hdus[1].section[index] = image[index]
+    assert path.read_bytes() == before
+
+
+def with_notes(path, image, form, last):
+    """A file whose table has a column of variable length that holds no tiles."""
+    tc.write_image(path, image, tile_shape=(16, 20), name="IMAGE")
+    with fits.open(path, disable_image_compression=True) as hdus:
+        table, n_tiles = hdus[1], len(hdus[1].data)
+        notes = np.empty(n_tiles, object)
+        notes[:] = [np.arange(1 + n) + 10 * n for n in range(n_tiles)]
+        columns = [fits.Column("COMPRESSED_DATA", form, array=table.data["COMPRESSED_DATA"]),
+                   fits.Column("NOTES", form[:2] + "J", array=notes)]
+        new = fits.BinTableHDU.from_columns(columns[:: 1 if last else -1], name="IMAGE")
+        new.header.extend(card for card in table.header.cards if card.keyword.startswith("Z"))
+        fits.HDUList([fits.PrimaryHDU(), new] + [fits.ImageHDU(np.zeros(3))] * (not last)).writeto(path, overwrite=True)
+    return [note.tolist() for note in notes]
+
+
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("form", ["1PB", "1QB"])
+def test_other_columns_keep_their_bytes(form, last, tmp_path):
+    path, image = tmp_path / "a.fits", sample()
+    notes = with_notes(path, image, form, last)
+    image[20:50, 30] = 3
+    tc.replace_pixels(path, np.s_[20:50, 30], 3)
+    tc.repack(path)
+    assert_array_equal(check_file(path), image)
+    with fits.open(path, disable_image_compression=True) as hdus:
+        assert [row.tolist() for row in hdus[1].data["NOTES"]] == notes
+
+
+@pytest.mark.parametrize("room", [0, 2000, 9000])
+def test_without_space_the_file_is_as_before(room, tmp_path):
+    path = write(tmp_path / "a.fits", sample())
+    before = path.read_bytes()
+    program = f"""
+        import resource, signal, numpy as np, astropy_tilecomp as tc
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before) + room}, resource.RLIM_INFINITY))
+        tc.replace_pixels({str(path)!r}, ..., np.random.default_rng(1).integers(0, 30000, (70, 90)).astype("i2"))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert done.returncode == 1 and "OSError" in done.stderr
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("sums", [(), ("CHECKSUM", "DATASUM"), ("DATASUM",)], ids=str)
+@pytest.mark.parametrize("of_image", [True, False])
+def test_sums_are_those_that_were_there_and_right(of_image, sums, tmp_path):
+    plain, path, restored = tmp_path / "plain.fits", tmp_path / "a.fits.fz", tmp_path / "restored.fits"
+    fits.PrimaryHDU(sample()).writeto(plain, checksum=of_image)
+    tc.pack(plain, path, checksum=False)
+    if sums:
+        with fits.open(path, mode="update", disable_image_compression=True) as hdus:
+            hdus[1].add_checksum() if "CHECKSUM" in sums else hdus[1].add_datasum()
+    names = ("CHECKSUM", "DATASUM", "ZHECKSUM", "ZDATASUM")
+    before = [name for name in names if name in fits.getheader(path, 1, disable_image_compression=True)]
+    tc.replace_pixels(path, np.s_[5:40, 7:60:2], 11)
+    header = fits.getheader(path, 1, disable_image_compression=True)
+    assert [name for name in names if name in header] == before
+    assert tc.verify(path).good
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # unpack warns of stale sums of the image
+        tc.unpack(path, restored)
+    assert tc.verify(restored).good

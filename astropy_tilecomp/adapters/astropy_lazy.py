@@ -86,7 +86,7 @@ class LazyHDU(_ASTROPY_HDU):
         fits.ImageHDU.__init__(
             self, DELAYED, header, opening.name, opening.do_not_scale_image_data, opening.uint, opening.scale_back
         )
-        self.__dict__.update(told)
+        self.__dict__.update({"_output_checksum": False} | told)  # the CHECKSUM of the image does not ask for one of the table
         if self._ignore_blank:
             self._blank = None
         table = self._bintable.header

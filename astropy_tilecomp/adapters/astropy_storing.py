@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,15 +13,16 @@ from astropy.io.fits.verify import _ErrList
 from ..encode import NotEncodableError
 from ..errors import TileCompError
 from ..read import TileReader
+from ..tiling.header import image_data_sum
 from ..tiling.params import CompressionParams
 from ..write import params_for
 from .astropy_errors import with_cfitsio_words
-from .astropy_files import data_unit, forget_source
+from .astropy_files import data_unit, forget_source, header_of
 from .astropy_lazy import LazyHDU
 from .astropy_options import LOSSY_SETTINGS
 from .astropy_original import Original
 from .astropy_pixels import Storage, choose_storage, has_offset
-from .astropy_write import encoded_table, give_rows, with_header
+from .astropy_write import cards_of, encoded_table, give_rows, stored_sum, with_header, with_image_checksums
 
 __all__ = ["StoredHDU"]
 
@@ -49,7 +51,9 @@ class StoredHDU(LazyHDU):
 
     def _prewriteto(self, inplace=False):
         self.__dict__["_is_flushed"] = inplace
+        sums = _sums_in(self._bintable)
         table = self._table_to_write()
+        sums = self.__dict__.get("_output_checksum") or (table is not self._bintable and sums)
         if inplace and self._bintable is None and "data" in table.__dict__:
             self.__dict__["_bintable"] = table  # from now on this HDU is in the file that is updated
         elif inplace and self._bintable is not None and table is not self._bintable:
@@ -61,9 +65,8 @@ class StoredHDU(LazyHDU):
         if inplace and self._opening is None:
             self.__dict__["_settings_read"] = self._settings
         self.__dict__["_tmp_bintable"] = table
-        if "_output_checksum" in self.__dict__:
-            table._output_checksum = self._output_checksum
         n_blank = table.header._countblanks()
+        table._output_checksum = sums  # where nothing changed, astropy would renew those that it has not verified
         table._prewriteto(inplace=inplace)
         for _ in range(n_blank - table.header._countblanks()):  # checksums have taken the place of blank cards
             table.header.append()
@@ -138,14 +141,15 @@ class StoredHDU(LazyHDU):
     def _with_edited_header(self, meaning: CompressionParams | None) -> fits.BinTableHDU:
         """The table of the file under the header that the image has now."""
         table = copy.copy(self._bintable)
-        table.header = with_header(self._bintable.header, self.header, meaning)
+        header = with_header(self._bintable.header, self.header, meaning)
+        table.header = with_image_checksums(header, image_data_sum(cards_of(self._bintable.header)))
         return table
 
     def _mixed_table(self, data, view: Original, changed: np.ndarray) -> fits.BinTableHDU:
         """The table of the file with new tiles where pixels changed."""
         header = with_header(self._bintable.header, self.header, self._meaning_of(view))
         params = replace(CompressionParams.from_header(header), hcomp_scale=self._encoder_scale(view))
-        return self._encoded(data, params, table=self._without_stale_sums(header), original=view, changed=changed)
+        return self._encoded(data, params, view.to_stored, table=header, original=view, changed=changed)
 
     def _encoded_table(self, data) -> fits.BinTableHDU:
         """The table of all pixels, encoded; of an HDU without data, its header alone."""
@@ -160,14 +164,18 @@ class StoredHDU(LazyHDU):
         if params.offset_dtype is None:
             params = replace(params, bscale=storage.bscale, bzero=storage.bzero)
         params = replace(params, blank=storage.blank)
-        return self._encoded(storage.pixels, params, image=self._without_stale_sums(self.header))
+        return self._encoded(storage.pixels, params, None, image=self.header)
 
-    def _encoded(self, data, params, **how) -> fits.BinTableHDU:
+    def _encoded(self, data, params, to_pixels: Callable | None, **how) -> fits.BinTableHDU:
+        """The table of encoded pixels; `to_pixels` makes stored pixels of them if they are not."""
         options = {"threads": self._options.threads, "engine": self._options.engine}
         try:
-            return encoded_table(data, params, quantize_level=self.quantize_level, **how, **options)
+            table = encoded_table(data, params, quantize_level=self.quantize_level, **how, **options)
         except NotEncodableError as error:
             raise with_cfitsio_words(error, self.compression_type) from None
+        if not {"ZHECKSUM", "ZDATASUM"}.isdisjoint(table.header):
+            table.header = with_image_checksums(table.header, stored_sum(data, params, to_pixels))
+        return table
 
     def _storage(self, data) -> Storage:
         """How all pixels are stored: see `choose_storage`."""
@@ -200,15 +208,6 @@ class StoredHDU(LazyHDU):
         """ZDITHER0 for pixels that are dithered."""
         return self._generate_dither_seed(self.dither_seed) if self.quantize_method > 0 and not storage.lossless else 1
 
-    def _without_stale_sums(self, header: fits.Header) -> fits.Header:
-        """The header without the sums of pixels that are not its own any more."""
-        name, other = ("ZDATASUM", "ZHECKSUM") if "ZDATASUM" in header else ("DATASUM", "CHECKSUM")
-        if name in header and str(header[name]).strip() != str(self._calculate_datasum()):
-            header = header.copy()
-            del header[name]
-            header.remove(other, ignore_missing=True)
-        return header
-
     def _encoder_scale(self, original) -> float:
         """The scale of HCOMPRESS_1 as the encoder counts it: times the noise, or minus the scale itself."""
         if self.compression_type != "HCOMPRESS_1":
@@ -224,3 +223,9 @@ class StoredHDU(LazyHDU):
         finally:
             self.__dict__["_is_scaling"] = False
         self.__dict__["_data_are_stored"] = True
+
+
+def _sums_in(table) -> bool | str:
+    """Which sums the table of a file has, as astropy's `checksum` option names them."""
+    header = {} if table is None else header_of(table)
+    return True if "CHECKSUM" in header else "datasum" if "DATASUM" in header else False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,18 +11,21 @@ from astropy.io import fits
 from astropy.io.fits.fitsrec import FITS_rec
 from astropy.io.fits.verify import VerifyWarning
 
+from ..codecs.buffers import unmasked
+from ..codecs.finalize import to_stored
 from ..codecs.quantize import STANDARD_ZBLANK
 from ..encode import EncodedTiles, encode
 from ..spool import TileSpool
 from ..tiling.cards import CARD_SIZE
+from ..tiling.checksum import exchange, sum_of_pixels
 from ..tiling.grid import TileGrid
-from ..tiling.header import image_to_table, is_reserved, replace_image_cards
+from ..tiling.header import image_to_table, is_reserved, renew_image_checksums, replace_image_cards
 from ..tiling.params import CompressionParams
 from ..tiling.table import TableLayout
 from .astropy_original import Original, n_rows, slabs
 from .astropy_pixels import describe_pixels
 
-__all__ = ["encoded_table", "give_rows", "table_header", "with_header"]
+__all__ = ["cards_of", "encoded_table", "give_rows", "stored_sum", "table_header", "with_header", "with_image_checksums"]
 
 
 def encoded_table(data, params: CompressionParams, *, image: fits.Header | None = None, table: fits.Header | None = None,
@@ -155,7 +158,7 @@ def table_header(image: fits.Header, params: CompressionParams, layout: TableLay
         As of `encode`, to be noted.
     """
     _warn_of_reserved(image)
-    cards = _cards(describe_pixels(image, params))
+    cards = cards_of(describe_pixels(image, params))
     level = quantize_level if params.quantized else None
     return fits.Header.fromstring("".join(image_to_table(cards, params, layout, style="astropy", quantize_level=level)))
 
@@ -219,9 +222,7 @@ def with_header(table: fits.Header, image: fits.Header, params: CompressionParam
     """
     _warn_of_reserved(image)
     described = describe_pixels(image, params or CompressionParams.from_header(table), scale=params is not None)
-    if "CHECKSUM" in image and image["CHECKSUM"] == table.get("ZHECKSUM"):
-        del described["CHECKSUM"]  # that of the header as it was; DATASUM still holds
-    header = fits.Header.fromstring("".join(replace_image_cards(_cards(table), _cards(described))))
+    header = fits.Header.fromstring("".join(replace_image_cards(cards_of(table), cards_of(described))))
     header._modified = True
     return header
 
@@ -233,6 +234,69 @@ def _warn_of_reserved(image: fits.Header) -> None:
             warnings.warn(message, VerifyWarning, stacklevel=2)
 
 
-def _cards(header: fits.Header) -> list[str]:
+def with_image_checksums(header: fits.Header, data_sum: int | None) -> fits.Header:
+    """
+    Renew the sums of the image, as far as the header of its table has them.
+
+    Parameters
+    ----------
+    header : fits.Header
+        Header of the table.
+    data_sum : int or None
+        Sum over the stored pixels; None if there is none to go by.
+
+    Returns
+    -------
+    fits.Header
+        With as many cards.
+    """
+    if data_sum is None:
+        return header
+    renewed = fits.Header.fromstring("".join(renew_image_checksums(cards_of(header), data_sum)))
+    renewed._modified = True
+    return renewed
+
+
+def stored_sum(data, params: CompressionParams, to_pixels: Callable | None) -> int:
+    """
+    Add up the pixels of an image as they are stored uncompressed.
+
+    Parameters
+    ----------
+    data : array_like
+        The pixels.
+    params : CompressionParams
+        How they are stored.
+    to_pixels : callable, optional
+        Makes stored pixels of them, given the array and a slice along its first axis.
+
+    Returns
+    -------
+    int
+        DATASUM of the uncompressed image.
+    """
+    total = 0
+    for _, slab in slabs(TileGrid(params.image_shape, params.tile_shape)):
+        pixels = unmasked(data[slab] if to_pixels is None else to_pixels(data, slab))
+        if params.offset_dtype is not None and pixels.dtype.newbyteorder("=") == params.offset_dtype:
+            pixels = to_stored(pixels, params)
+        total += sum_of_pixels(pixels, (slab.start, *[0] * (pixels.ndim - 1)), params.image_shape)
+    return exchange(0, 0, total) if total else 0
+
+
+def cards_of(header: fits.Header) -> list[str]:
+    """
+    The card images of a header.
+
+    Parameters
+    ----------
+    header : fits.Header
+        Any header.
+
+    Returns
+    -------
+    list of str
+        Without END.
+    """
     text = header.tostring(sep="", endcard=False, padding=False)
     return [text[at : at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]

@@ -8,7 +8,10 @@ import numpy as np
 
 from .cards import format_card, join_cards, keyword_of, read_cards
 
-__all__ = ["DataSum", "add_words", "encode_checksum", "verify_checksums", "with_checksums"]
+__all__ = [
+    "DataSum", "add_words", "encode_checksum", "exchange", "renew_checksums", "stated_data_sum", "sum_of_pixels",
+    "verify_checksums", "with_checksums",
+]
 
 _ALL_ONES = 0xFFFFFFFF
 _EMPTY = "0" * 16
@@ -60,6 +63,57 @@ class DataSum:
         return add_words(self._rest, self._sum)
 
 
+def exchange(total: int, gone: int, came: int) -> int:
+    """
+    Update a sum by the sums of what was taken out of the data, and of what took its place.
+
+    Parameters
+    ----------
+    total : int
+        Sum over the data as they were.
+    gone, came : int
+        Sums over the old and new bytes, each where it is in a 32-bit word.
+
+    Returns
+    -------
+    int
+        Sum over the data as they are; 2**32 - 1 stands for both values that mean 0.
+    """
+    return (total - gone + came) % _ALL_ONES or _ALL_ONES
+
+
+def sum_of_pixels(pixels: np.ndarray, first: Sequence[int], image_shape: Sequence[int]) -> int:
+    """
+    Add up what part of an image contributes to the DATASUM of the whole.
+
+    Parameters
+    ----------
+    pixels : ndarray
+        Stored pixels of a box of the image.
+    first : sequence of int
+        Index of its first pixel.
+    image_shape : sequence of int
+        Shape of the image, C order.
+
+    Returns
+    -------
+    int
+        Below 2**32.
+    """
+    nbytes = pixels.dtype.itemsize
+    if nbytes >= 4:
+        return add_words(np.ascontiguousarray(pixels, pixels.dtype.newbyteorder(">")))
+    per_word, place, stride = 4 // nbytes, np.zeros(pixels.shape, np.int64), 1
+    for axis in reversed(range(pixels.ndim)):
+        along = (np.arange(pixels.shape[axis]) + first[axis]) % per_word * (stride % per_word)
+        place += along.reshape(-1, *[1] * (pixels.ndim - axis - 1))
+        stride *= image_shape[axis]
+    values, total = pixels.astype(pixels.dtype.newbyteorder("=")).view(f"u{nbytes}"), 0
+    for number in range(per_word):
+        total += int(values[place % per_word == number].sum(dtype=np.uint64)) << (8 * nbytes * (per_word - 1 - number))
+    return total % _ALL_ONES
+
+
 def encode_checksum(total: int) -> str:
     """
     Write the complement of a sum as 16 characters.
@@ -105,6 +159,52 @@ def with_checksums(cards: Sequence[str], data_sum: int, comments: tuple[str, str
     cards += [card for keyword, card in new.items() if keyword not in map(keyword_of, cards)]
     checksum = format_card("CHECKSUM", encode_checksum(add_words(join_cards(cards), data_sum)), comments[0])
     return [checksum if keyword_of(card) == "CHECKSUM" else card for card in cards]
+
+
+def stated_data_sum(cards: Sequence[str]) -> int | None:
+    """
+    Find the sum over the data that a header states.
+
+    Parameters
+    ----------
+    cards : sequence of str
+        Card images of the header, without END.
+
+    Returns
+    -------
+    int or None
+        DATASUM, or what CHECKSUM implies; None if there is neither, or no number.
+    """
+    header = join_cards(cards)
+    found = read_cards(header)
+    if "DATASUM" in found:
+        text = str(found["DATASUM"]).strip()
+        return int(text) % 2**32 if text.isdecimal() else None
+    return (_ALL_ONES - add_words(header)) % _ALL_ONES if "CHECKSUM" in found else None
+
+
+def renew_checksums(cards: Sequence[str], data_sum: int) -> list[str]:
+    """
+    Renew CHECKSUM and DATASUM, as far as a header has them.
+
+    Parameters
+    ----------
+    cards : sequence of str
+        Card images of the header, without END.
+    data_sum : int
+        Sum over the data unit.
+
+    Returns
+    -------
+    list of str
+        As many card images; comments stay.
+    """
+    def renewed(value: str, name: str, card: str) -> str:
+        return format_card(name, value, card[10:].partition("/")[2].strip()) if keyword_of(card) == name else card
+
+    cards = [renewed(_EMPTY, "CHECKSUM", renewed(str(data_sum), "DATASUM", card)) for card in cards]
+    checksum = encode_checksum(add_words(join_cards(cards), data_sum))
+    return [renewed(checksum, "CHECKSUM", card) for card in cards]
 
 
 def verify_checksums(header, data_sum: int) -> tuple[bool | None, bool | None]:

@@ -8,11 +8,15 @@ from collections.abc import Iterable, Sequence
 from .. import keywords as kw
 from ..errors import HeaderError
 from .cards import CARD_SIZE, compose_card, format_card, keyword_of, parse_value
+from .checksum import renew_checksums, stated_data_sum
 from .params import CompressionParams
 from .shapes import STYLES
 from .table import TableLayout
 
-__all__ = ["image_to_table", "is_mandatory", "is_reserved", "null_primary", "primary_extras", "replace_image_cards", "table_to_image"]
+__all__ = [
+    "image_data_sum", "image_to_table", "is_mandatory", "is_reserved", "null_primary", "primary_extras", "renew_image_checksums",
+    "replace_image_cards", "table_to_image",
+]
 
 _TABLE_STRUCTURE = frozenset(("XTENSION", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "THEAP", "CHECKSUM", "DATASUM"))
 _NULL_PRIMARY_KEYWORDS = frozenset(
@@ -162,6 +166,44 @@ def replace_image_cards(table_cards: Sequence[str], image_cards: Sequence[str]) 
     has_name = any(keyword_of(card) == "EXTNAME" for card in image_cards)
     name = [] if has_name else [card for card in table_cards if _is_default_extname(card)][:1]
     return [*kept, *name, *_renamed(image_cards)]
+
+
+def image_data_sum(table_cards: Sequence[str]) -> int | None:
+    """
+    Find the sum over the pixels of the image that ZDATASUM states, or ZHECKSUM implies.
+
+    Parameters
+    ----------
+    table_cards : sequence of str
+        Card images of the compressed table, without END.
+
+    Returns
+    -------
+    int or None
+        None if there is neither.
+    """
+    return stated_data_sum(table_to_image(table_cards))
+
+
+def renew_image_checksums(table_cards: Sequence[str], data_sum: int) -> list[str]:
+    """
+    Renew ZHECKSUM and ZDATASUM, as far as a header has them.
+
+    Parameters
+    ----------
+    table_cards : sequence of str
+        Card images of the compressed table, without END.
+    data_sum : int
+        Sum over the pixels of the image, as they are stored uncompressed.
+
+    Returns
+    -------
+    list of str
+        As many card images.
+    """
+    renewed = {keyword_of(card): card for card in renew_checksums(table_to_image(table_cards), data_sum)}
+    sums = {kw.TABLE_NAME_OF[name]: renewed[name] for name in ("CHECKSUM", "DATASUM") if name in renewed}
+    return [keyword_of(card).ljust(8) + sums[keyword_of(card)][8:] if keyword_of(card) in sums else card for card in table_cards]
 
 
 def _kept(image_cards: Iterable[str]) -> list[str]:

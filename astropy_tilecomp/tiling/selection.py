@@ -119,12 +119,15 @@ class Selection:
         Axis of the result that each axis of the image becomes; None where it is dropped.
     shape : tuple of int
         Shape of the result, equal to that of numpy.
+    gap : int, optional
+        Axis before which an Ellipsis stood that was no axis: it can separate an index array from an integer.
     """
 
     grid: TileGrid
     axes: tuple[AxisSelection, ...]
     out_axes: tuple[int | None, ...]
     shape: tuple[int, ...]
+    gap: int | None = None
 
     @property
     def touched_shape(self) -> tuple[int, ...]:
@@ -155,6 +158,8 @@ class Selection:
         is_mesh = sum(axis.pixel is not None for axis in self.axes) > 1
         for tile, pairs in zip(product(*tiles), product(*boxes)):
             tile_box, out_box = tuple(inside for inside, _ in pairs), tuple(pairs[axis][1] for _, axis in kept)
+            if self.gap is not None:
+                tile_box = (*tile_box[:self.gap], ..., *tile_box[self.gap:])
             yield TileSelection(tile, *map(_open_mesh, (tile_box, out_box))) if is_mesh else TileSelection(tile, tile_box, out_box)
 
 
@@ -185,16 +190,17 @@ def select(grid: TileGrid, index) -> Selection:
     IndexError
         Where numpy raises one; also for ``numpy.newaxis``, for more than one array and for arrays that are not 1-D.
     """
-    indices = _per_axis(index, grid.ndim)
+    indices, gap = _per_axis(index, grid.ndim)
     axes = tuple(
         _select_axis(which, number, size, tile)
         for number, (which, size, tile) in enumerate(zip(indices, grid.image_shape, grid.tile_shape))
     )
-    order = _result_order(axes)
+    order = _result_order(axes, gap)
     out_axes: list[int | None] = [None] * len(axes)
     for out, axis in enumerate(order):
         out_axes[axis] = out
-    return Selection(grid, axes, tuple(out_axes), tuple(axes[axis].length for axis in order))
+    separates = gap if any(axis.place is not None for axis in axes) else None
+    return Selection(grid, axes, tuple(out_axes), tuple(axes[axis].length for axis in order), separates)
 
 
 def select_outer(grid: TileGrid, positions) -> Selection:
@@ -236,8 +242,8 @@ def _select_positions(positions: np.ndarray, size: int, tile: int) -> AxisSelect
     return _select_array(positions, size, tile)
 
 
-def _per_axis(index, ndim: int) -> list:
-    """One entry for each axis: Ellipsis and missing axes become whole slices."""
+def _per_axis(index, ndim: int) -> tuple[list, int | None]:
+    """One entry for each axis, Ellipsis and missing axes as whole slices; and the axis before which Ellipsis is no axis."""
     indices = list(index) if isinstance(index, tuple) else [index]
     if any(which is None for which in indices):
         raise IndexError("numpy.newaxis is not supported in the index of an image section")
@@ -249,11 +255,15 @@ def _per_axis(index, ndim: int) -> list:
         raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {n_given} were indexed")
     at = next((n for n, which in enumerate(indices) if which is Ellipsis), len(indices))
     indices[at:at + n_ellipses] = [slice(None)] * (ndim - n_given)
-    return indices
+    return indices, at if n_ellipses and n_given == ndim else None
 
 
-def _result_order(axes: tuple[AxisSelection, ...]) -> list[int]:
-    """Axes of the image in the order of the result; numpy puts an index array first if a slice parts it from an integer."""
+def _result_order(axes: tuple[AxisSelection, ...], gap: int | None) -> list[int]:
+    """
+    Axes of the image in the order of the result.
+
+    Numpy puts an index array first if a slice separates it from an integer, or an Ellipsis, even one of no axes before `gap`.
+    """
     order = [number for number, axis in enumerate(axes) if not axis.dropped]
     array = next((number for number in order if axes[number].place is not None), None)
     if array is None:
@@ -261,7 +271,7 @@ def _result_order(axes: tuple[AxisSelection, ...]) -> list[int]:
     if sum(axes[number].place is not None for number in order) > 1:
         raise IndexError("at most one axis of an image section can be indexed by an array; index the others by slices")
     advanced = [number for number, axis in enumerate(axes) if axis.dropped or number == array]
-    if advanced[-1] - advanced[0] + 1 > len(advanced):
+    if advanced[-1] - advanced[0] + 1 > len(advanced) or (gap is not None and advanced[0] < gap <= advanced[-1]):
         order.remove(array)
         order.insert(0, array)
     return order

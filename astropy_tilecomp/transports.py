@@ -141,21 +141,25 @@ class FsspecTransport(_FsspecFile):
 
     def __init__(self, fs, path: str):
         from fsspec.asyn import AsyncFileSystem
+        from fsspec.implementations.cached import CachingFileSystem
 
         super().__init__(fs, path)
         self._is_async = isinstance(self._fs, AsyncFileSystem)
+        self._is_cache = type(self._fs) is CachingFileSystem  # of blocks, with rules of its own
         self._lock = threading.Lock()
 
     async def get(self, start, stop, version, timeout):
         if self._is_async:
             return Answer(await asyncio.wait_for(self._fs._cat_file(self._path, start=start, end=stop), timeout))
-        return Answer(await asyncio.to_thread(self._call, self._fs.cat_file, start=start, end=stop, cache_type="none"))
+        options = {} if self._is_cache else {"cache_type": "none"}
+        return Answer(await asyncio.to_thread(self._call, self._fs.cat_file, start=start, end=stop, **options))
 
     async def first(self, nbytes, timeout):
         if self._is_async:
             info = await asyncio.wait_for(self._fs._info(self._path), timeout)
         else:
-            info = await asyncio.to_thread(self._call, self._fs.info)
+            fs = self._fs.fs if self._is_cache else self._fs  # a cache lists the folder, which web servers do not allow
+            info = await asyncio.to_thread(self._call, fs.info)
         size = info.get("size")
         if size is None:
             raise SourceError(f"{self.name}: the file system does not tell the size of the file")

@@ -124,8 +124,7 @@ def settle(path, models):
                 got = np.array(hdul[number].data)
             require_pixels(got, model, largest_zscale(path, number), f"HDU {number} as written")
             model.pixels, model.touched = got, np.zeros(got.shape, bool)
-            if got.dtype.kind != "f" or not largest_zscale(path, number):
-                model.quantized = False
+            model.quantized = got.dtype.kind == "f"
         elif model.touched is not None:
             model.touched[...] = False
 
@@ -173,6 +172,11 @@ class Session:
         """Whether pixels in memory are those of the model; else only looking, copying and headers are tried."""
         return "do_not_scale_image_data" not in self.options
 
+    def is_edited(self, model):
+        """Whether edits of an image come back as the model has them: neither rounded by scale_back nor by a float64."""
+        rounds = "uint" in self.options and model.pixels.dtype.kind in "iu" and model.pixels.dtype.itemsize == 8
+        return self.is_scaled and "scale_back" not in self.options and not rounds
+
     def close(self):
         """Close the list, which writes it in update mode, and check the file."""
         self.hdul.close(output_verify="silentfix")
@@ -191,9 +195,10 @@ class Session:
 
     def require_view(self, pixels, model, what):
         """Check pixels that an open HDU shows."""
-        rounded = "uint" in self.options and model.pixels.dtype.kind == "u" and model.pixels.dtype.itemsize == 8
-        if self.is_scaled and not rounded:
-            require_pixels(pixels, model, 0, what)
+        rounds = "uint" in self.options and model.pixels.dtype.kind == "u" and model.pixels.dtype.itemsize == 8
+        if self.is_scaled and not rounds:
+            step = np.inf if model.quantized and self.mode == "update" else 0  # touched tiles may be on disk already
+            require_pixels(pixels, model, step, what)
 
 
 def box_in(rng, shape):
@@ -231,7 +236,7 @@ def read_header(session, rng):
 
 def edit_data(session, rng):
     """Change some pixels of the array in memory."""
-    if session.is_scaled and (found := session.pick(rng)):
+    if (found := session.pick(rng)) and session.is_edited(found[2]):
         number, hdu, model = found
         session.require_view(hdu.data, model, f"data of HDU {number}")
         box, dtype = box_in(rng, model.pixels.shape), hdu.data.dtype
@@ -250,7 +255,7 @@ def new_value(rng, dtype):
 
 def assign_data(session, rng):
     """Give an HDU another array, of any type and sometimes another shape."""
-    if session.is_scaled and (found := session.pick(rng)):
+    if (found := session.pick(rng)) and session.is_edited(found[2]):
         _, hdu, model = found
         kind = rng.choice(("u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "same"))
         shape = model.pixels.shape if rng.random() < 0.6 else random_shape(rng)
@@ -261,7 +266,7 @@ def assign_data(session, rng):
 
 def assign_equal(session, rng):
     """Give an HDU its own pixels back."""
-    if session.is_scaled and (found := session.pick(rng)):
+    if (found := session.pick(rng)) and session.is_edited(found[2]):
         number, hdu, model = found
         hdu.data = hdu.data.copy() if rng.random() < 0.5 else hdu.data
         session.require_view(hdu.data, model, f"data of HDU {number}")
@@ -269,7 +274,7 @@ def assign_equal(session, rng):
 
 def assign_stamp(session, rng):
     """Cut a stamp out of an image and put it in its place."""
-    if session.is_scaled and (found := session.pick(rng)):
+    if (found := session.pick(rng)) and session.is_edited(found[2]):
         _, hdu, model = found
         box = box_in(rng, model.pixels.shape)
         part = hdu.section[box] if rng.random() < 0.5 else hdu.data[box].copy()
@@ -279,7 +284,7 @@ def assign_stamp(session, rng):
 
 def assign_section(session, rng):
     """Assign to a section: to the file in update mode, to the array if that was loaded."""
-    if session.is_scaled and (found := session.pick(rng)):
+    if (found := session.pick(rng)) and session.is_edited(found[2]):
         number, hdu, model = found
         box = box_in(rng, model.pixels.shape)
         if rng.random() < 0.2:
@@ -297,7 +302,7 @@ def assign_section(session, rng):
         if not model.quantized:
             session.require_view(got, model, f"section of HDU {number} after assignment")
         else:
-            model.pixels = model.pixels.astype(got.dtype)
+            model.pixels = got
 
 
 def edit_header(session, rng):
@@ -470,6 +475,11 @@ def describe(first, steps):
     return f"first file {first}: " + " -> ".join(f"{step.__name__}[{seed}]" for step, seed in steps)
 
 
+def report_of(number, first, steps, error):
+    """What went wrong in a sequence, and in which."""
+    return f"sequence {number}: {type(error).__name__}: {str(error)[:300]}\n    {describe(first, steps)}"
+
+
 def main(arguments=None):
     """Run as a program; whether anything failed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -486,7 +496,7 @@ def main(arguments=None):
             continue
         n_failed += 1
         steps, error = reduced(first, steps, error)
-        print(f"sequence {number}: {type(error).__name__}: {str(error)[:300]}\n    {describe(first, steps)}", flush=True)
+        print(report_of(number, first, steps, error), flush=True)
         if options.only is not None:
             traceback.print_exception(error)
     print(f"{len(numbers)} sequences, {n_failed} failures")

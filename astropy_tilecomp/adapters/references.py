@@ -115,13 +115,31 @@ def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = 
 
 
 def checked_url(url) -> str:
-    """The URL as references keep it; a local path becomes absolute."""
+    """The URL as references keep it; a local path becomes absolute, also one in a local file system or store."""
+    if isinstance(url, tuple):
+        url = _local_path(*url)
     url = os.fspath(url)
-    if "://" not in url and "::" not in url:
+    if "::" in url:
+        raise UnsupportedError(
+            f"{url}: references name a file by a plain URL or path, and this is a chained URL; refer to a copy of the file,"
+            " or read it with read_section"
+        )
+    if "://" not in url:
         return os.path.abspath(os.path.expanduser(url))
     if has_secret(url):
         raise ValueError("the URL holds a credential, which would stand in the references; give it in storage_options")
     return url
+
+
+def _local_path(store, path: str) -> str:
+    """The path of a file in a local file system of fsspec or a local store of obstore; others have no name in references."""
+    if getattr(store, "protocol", None) in ("file", "local") or "file" in (getattr(store, "protocol", None) or ()):
+        return path
+    if type(store).__name__ == "LocalStore" and store.prefix is not None:
+        return os.path.join(store.prefix, path)
+    raise UnsupportedError(
+        f"{path} in a {type(store).__name__}: references name a file by its URL; give the URL, and what opens it in storage_options"
+    )
 
 
 def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True) -> ImageReference:
@@ -224,7 +242,7 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
     >>> list(references["refs"])
     ['zarr.json', 'c/0/0']
     """
-    single = isinstance(urls, (str, os.PathLike))
+    single = isinstance(urls, (str, os.PathLike)) or _is_in_store(urls)
     files = [urls] if single else list(urls)
     if not files:
         raise ValueError("no files to refer to")
@@ -237,6 +255,11 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
     for (name, _, axis_prefix), stack in zip(name_images([stack[0] for stack in stacks]), stacks):
         refs.update(_array(f"{name}/", stack, scaled, stack_dimension, axis_prefix))
     return {"version": 1, "refs": refs}
+
+
+def _is_in_store(place) -> bool:
+    """Whether something is (store, path), and not two paths."""
+    return isinstance(place, tuple) and len(place) == 2 and not isinstance(place[0], (str, os.PathLike, tuple))
 
 
 def _scan_all(files, hdu, storage_options, scaled, client, progress) -> list[list[ImageReference]]:

@@ -51,10 +51,11 @@ bench-kernels:
 	tools/setup.sh demo
 	$(MAKE) -C benchmarks/kernels run
 
-# Whole files first, which takes a quarter of an hour, then ten million inputs for each decoder, which takes an hour on two cores.
+# Whole files and sequences of edits first, which takes half an hour, then ten million inputs for each decoder, which takes an hour on two cores.
 fuzz:
 	tools/setup.sh test
 	$(PYTHON_IN_VENV) tests/fuzz_files.py --files 20000
+	$(PYTHON_IN_VENV) tests/edit_sequences.py --seed 2000 --sequences 20000
 	$(MAKE) -C $(C_TESTS) -j $(JOBS) fuzz RUNS=10000000
 
 # All C tests under the address and undefined-behaviour sanitizers, and under the thread sanitizer.

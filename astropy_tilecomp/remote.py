@@ -21,6 +21,7 @@ from typing import Any
 
 from .errors import SourceError
 from .sources import IN_FLIGHT_NBYTES, ByteSource, FileSource, Range, _check_unchanged
+from .threads import ForkSafeLock
 from .transports import Answer, Transport, has_secret, transport_for
 
 __all__ = ["RemoteSettings", "RemoteSource", "arriving", "has_secret", "source_at_url", "source_in_store"]
@@ -201,14 +202,27 @@ class RemoteSource(ByteSource):
     is_local = False
 
     def __init__(self, transport: Transport, settings: RemoteSettings | Mapping | None = None):
+        self._adopt(transport, settings)
+        first = self._start(self._repeated(self._open, "opening")).result()
+        self.nbytes, self.version = first.nbytes, first.version
+        self._head = memoryview(first.data)[:HEAD_NBYTES]
+
+    @classmethod
+    def restored(cls, transport: Transport, settings: RemoteSettings, nbytes: int, version: str | None) -> RemoteSource:
+        """A file whose size and version are known; the first request is made by the first read."""
+        source = cls.__new__(cls)
+        source._adopt(transport, settings)
+        source.nbytes, source.version = nbytes, version
+        return source
+
+    def _adopt(self, transport: Transport, settings: RemoteSettings | Mapping | None) -> None:
         self.settings = RemoteSettings.of(settings)
         self.gap, self.max_range, self.table_cache = self.settings.gap, self.settings.max_range, self.settings.table_cache
         self.name = transport.name
         self._transport = transport
         self._places = asyncio.Semaphore(self.settings.concurrency)
-        first = self._start(self._repeated(self._open, "opening")).result()
-        self.nbytes, self.version = first.nbytes, first.version
-        self._head: memoryview | None = memoryview(first.data)[:HEAD_NBYTES]
+        self._head: memoryview | None = None
+        self._is_closed, self._opening = False, ForkSafeLock()
 
     async def _open(self) -> Answer:
         first = await self._transport.first(HEAD_NBYTES, self.settings.timeout)
@@ -293,23 +307,21 @@ class RemoteSource(ByteSource):
         view[:] = self.read_ranges([wanted])[0]
 
     def _open_head(self) -> memoryview:
-        head = self._head
-        if head is None:
+        if self._is_closed:
             raise ValueError(f"{self.name}: read of a closed file")
-        return head
+        with self._opening:
+            if self._head is None:  # restored from a pickle
+                again = RemoteSource(self._transport, self.settings)
+                _check_unchanged(self.name, (self.nbytes, self.version), (again.nbytes, again.version), "size and version")
+                self._head = again._head
+            return self._head
 
     def close(self):
-        self._head = None
+        self._is_closed, self._head = True, None
 
     def __reduce__(self):
         self._transport.__reduce__()  # raises, naming this file, if it cannot be opened elsewhere
-        return _opened_again, (self._transport, self.settings, self.nbytes, self.version)
-
-
-def _opened_again(transport: Transport, settings: RemoteSettings, nbytes: int, version: str | None) -> RemoteSource:
-    source = RemoteSource(transport, settings)
-    _check_unchanged(source.name, (nbytes, version), (source.nbytes, source.version), "size and version")
-    return source
+        return RemoteSource.restored, (self._transport, self.settings, self.nbytes, self.version)
 
 
 def _length(wanted: Range) -> int:

@@ -35,6 +35,7 @@ __all__ = [
     "is_packed",
     "kind_of_packing",
     "opened",
+    "opened_for_each_read",
 ]
 
 Range = tuple[int, int]
@@ -479,12 +480,26 @@ class ReopenedFile(ByteSource):
 
     Notes
     -----
-    Once its size or time of modification is another than at first, reading raises `SourceError`.
+    Once its size or time of modification is another than at first, reading raises `SourceError`. A pickle opens nothing before
+    it is read.
     """
 
     def __init__(self, path):
         with FileSource(path) as file:
-            self.nbytes, self.name, self._mtime_ns = file.nbytes, file.name, file._mtime_ns
+            self._adopt(file.name, file.nbytes, file._mtime_ns)
+
+    @classmethod
+    def restored(cls, name: str, nbytes: int, mtime_ns: int) -> ReopenedFile:
+        """The file of a name, size and time of modification that are known; it is not looked at yet."""
+        source = cls.__new__(cls)
+        source._adopt(name, nbytes, mtime_ns)
+        return source
+
+    def _adopt(self, name: str, nbytes: int, mtime_ns: int) -> None:
+        self.name, self.nbytes, self._mtime_ns = name, nbytes, mtime_ns
+
+    def __reduce__(self):
+        return ReopenedFile.restored, (self.name, self.nbytes, self._mtime_ns)
 
     def _open(self) -> FileSource:
         return _reopen_file(self.name, self.nbytes, self._mtime_ns, since="it was opened")
@@ -496,6 +511,26 @@ class ReopenedFile(ByteSource):
     def _readinto(self, wanted, view):
         with self._open() as file:
             file._readinto(wanted, view)
+
+
+def opened_for_each_read(source: ByteSource) -> ByteSource:
+    """
+    A source for something that may be kept beside thousands of others.
+
+    Parameters
+    ----------
+    source : ByteSource
+        Any source.
+
+    Returns
+    -------
+    ByteSource
+        In place of a local file, which is closed, one that opens it for each read; else `source`.
+    """
+    if type(source) is not FileSource or source._path is None:
+        return source
+    with source:
+        return ReopenedFile.restored(source._path, source.nbytes, source._mtime_ns)
 
 
 def _reopen_file(path: str, nbytes: int, mtime_ns: int, since: str = "it was pickled") -> FileSource:

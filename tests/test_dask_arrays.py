@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from peak import PEAK
+from servers import range_server
 
 import astropy_tilecomp as tc
 
@@ -123,3 +124,51 @@ def test_an_image_of_20_gb_takes_little_memory(tmp_path):
         expected = np.zeros((70, 70), "i2")
         expected[:64, :64] = np.random.default_rng(y0 * 7 + x0).integers(0, 1000, (64, 64))
         assert_array_equal(found, expected)
+
+
+def test_nothing_is_opened_when_a_graph_is_unpickled(tiled):
+    with range_server({"tiled.fits": tiled.read_bytes()}) as server:
+        parts = [tc.to_dask(f"{server.url}tiled.fits"), tc.to_dask(tiled)]
+        pickled = [pickle.dumps(part[:3, :4]) for part in parts]
+        server.forget()
+        descriptors = len(os.listdir("/proc/self/fd"))
+        again = [pickle.loads(part) for part in pickled]
+        assert not server.requests and len(os.listdir("/proc/self/fd")) == descriptors
+        for part in again:
+            assert_array_equal(part.compute(scheduler="sync"), sample()[:3, :4])
+        assert 0 < len(server.requests) <= 4
+
+
+def test_a_file_that_changed_since_it_was_pickled_is_an_error(tiled):
+    with range_server({"tiled.fits": tiled.read_bytes()}) as server:
+        pickled = [pickle.dumps(tc.to_dask(place)) for place in (f"{server.url}tiled.fits", tiled)]
+        tc.write_image(tiled, sample() + 1, tile_shape=(32, 25), overwrite=True)
+        server.files["tiled.fits"] = tiled.read_bytes() + bytes(2880)
+        for part in pickled:
+            with pytest.raises(tc.SourceError, match="changed since"):
+                pickle.loads(part).compute(scheduler="sync")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the descriptors of Linux")
+@pytest.mark.parametrize("how", ["dask", "xarray"])
+def test_more_files_than_descriptors(how, tiled, tmp_path):
+    if how == "xarray":
+        needs.module("xarray")
+    program = f"""
+        import os, resource, numpy as np, astropy_tilecomp as tc
+        names = [{str(tmp_path)!r} + f"/{{n}}.fits" for n in range(150)]
+        for name in names:
+            os.symlink({str(tiled)!r}, name)
+        if {how!r} == "dask":
+            import dask.array as da
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+            found = da.stack([tc.to_dask(name) for name in names])[:, 5, 7].compute()
+        else:
+            import xarray as xr
+            tc.read_image(names[0])
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+            with xr.open_mfdataset(names, combine="nested", concat_dim="t", chunks={{}}, engine="astropy_tilecomp") as dataset:
+                found = next(iter(dataset.data_vars.values()))[:, 5, 7].values
+        assert found.tolist() == [{int(sample()[5, 7])}] * 150
+    """
+    subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], check=True)

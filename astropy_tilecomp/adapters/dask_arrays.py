@@ -10,7 +10,7 @@ import numpy as np
 
 from ..files import find_image
 from ..read import TileReader
-from ..sources import as_source
+from ..sources import as_source, opened_for_each_read
 from ..write import DEFAULT_QUANTIZE_LEVEL, TileWriter
 from .extras import extra
 
@@ -112,7 +112,7 @@ def to_dask(file, hdu=None, *, chunks=None, chunk_nbytes: int = CHUNK_NBYTES, st
 
 
 def _open(file, hdu, storage_options, options) -> TileReader:
-    source = as_source(file, storage_options)
+    source = opened_for_each_read(as_source(file, storage_options))
     found = find_image(source, hdu)
     return TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, **options)
 

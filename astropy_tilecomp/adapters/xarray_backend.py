@@ -9,7 +9,7 @@ import numpy as np
 
 from ..files import find_images
 from ..read import TileReader
-from ..sources import as_source
+from ..sources import as_source, opened_for_each_read
 from ..tiling.selection import select_outer
 from .dask_arrays import CHUNK_NBYTES, tile_chunks
 from .extras import extra
@@ -91,7 +91,7 @@ class TileBackend(BackendEntrypoint):
             If there is no compressed image, or a header breaks the format.
         """
         dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
-        source = as_source(filename_or_obj, storage_options)
+        source = opened_for_each_read(as_source(filename_or_obj, storage_options))
         try:
             found = find_images(source, hdu)
             named = name_images([describe(source.name, source, each, scaled) for each in found])

@@ -123,3 +123,30 @@ def test_bad_options(files):
     assert "expected a name that ends in .json" in fail("refs", files / "a.fits.fz", "-o", files / "a.yaml", code=2)
     assert "is not one of" in fail("refs", "--format", "csv", files / "a.fits.fz", code=2)
     assert "is not for parquet" in fail("refs", "--stored", files / "a.fits.fz", "-o", files / "a.parquet", code=2)
+
+
+@pytest.mark.parametrize(("output", "options", "engines"), [
+    ("a.json", (), ("astropy_tilecomp",)), ("b.json", ("--zarr-format", "2"), ("astropy_tilecomp", "kerchunk")),
+    ("c.parquet", (), ("astropy_tilecomp", "kerchunk")), ("d.json", ("--hdu", "1"), ("astropy_tilecomp",)),
+])
+def test_what_is_written_opens_by_its_path(output, options, engines, panoptes, tmp_path):
+    xarray = needs.module("xarray")
+    needs.module("kerchunk")
+    path = tmp_path / output
+    succeed("refs", panoptes, "-o", path, *options)
+    image = tc.read_image(panoptes)
+    opened = tc.open_references(path)
+    found = opened if hasattr(opened, "shape") else opened["COMPRESSED_IMAGE"]
+    assert_array_equal(found[300:310, ::100], image[300:310, ::100])
+    for engine in engines:
+        with xarray.open_dataset(path, engine=engine) as dataset:
+            (variable,) = dataset.data_vars.values()
+            assert_array_equal(variable[300:310, ::100], image[300:310, ::100])
+
+
+@pytest.mark.parametrize("content", ["no json", "[1, 2]", "7"])
+def test_other_json_is_not_references(content, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(tc.HeaderError, match="references"):
+        tc.open_references(path)

@@ -14,6 +14,7 @@ from ..tiling.selection import select_outer
 from .dask_arrays import CHUNK_NBYTES, tile_chunks
 from .extras import extra
 from .references import axis_names, describe, name_images
+from .zarr_open import is_references, open_references
 
 with extra("xarray"):
     from xarray import Dataset, Variable
@@ -48,6 +49,19 @@ class TileBackendArray(BackendArray):
         return pixels[tuple(0 if positions.ndim == 0 else slice(None) for positions in whole)]
 
 
+class _ZarrArray(BackendArray):
+    """An array of zarr as xarray indexes it."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read_outer)
+
+    def _read_outer(self, key: tuple) -> np.ndarray:
+        return np.asarray(self.array.oindex[key])
+
+
 class TileBackend(BackendEntrypoint):
     """
     Engine ``astropy_tilecomp`` of `xarray.open_dataset`: every compressed image of a FITS file is a variable.
@@ -69,7 +83,7 @@ class TileBackend(BackendEntrypoint):
         Parameters
         ----------
         filename_or_obj : path, URL or file object
-            The FITS file.
+            The FITS file, or the path of references to one (JSON, or a directory of parquet files).
         drop_variables : str or iterable of str, optional
             Variables to leave out.
         hdu : int, str, (str, int) or list of them, optional
@@ -91,6 +105,8 @@ class TileBackend(BackendEntrypoint):
             If there is no compressed image, or a header breaks the format.
         """
         dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
+        if isinstance(filename_or_obj, (str, os.PathLike)) and is_references(filename_or_obj):
+            return _open_references(filename_or_obj, storage_options, dropped)
         source = opened_for_each_read(as_source(filename_or_obj, storage_options))
         try:
             found = find_images(source, hdu)
@@ -112,6 +128,20 @@ class TileBackend(BackendEntrypoint):
         if not isinstance(filename_or_obj, (str, os.PathLike)):
             return False
         return os.fspath(filename_or_obj).partition("?")[0].lower().endswith((".fits.fz", ".fit.fz", ".fts.fz"))
+
+
+def _open_references(path, storage_options, dropped: set[str]) -> Dataset:
+    """The arrays that references give, as zarr opens them."""
+    import zarr
+    from xarray import open_dataset
+
+    opened = open_references(path, storage_options)
+    if isinstance(opened, zarr.Array):  # the references are those of one image
+        name = opened.attrs.get("EXTNAME", "image")
+        names = opened.metadata.dimension_names if opened.metadata.zarr_format == 3 else opened.attrs["_ARRAY_DIMENSIONS"]
+        variable = Variable(names, indexing.LazilyIndexedArray(_ZarrArray(opened)), dict(opened.attrs))
+        return Dataset({name: variable} if name not in dropped else {})
+    return open_dataset(opened.store, engine="zarr", consolidated=False, drop_variables=dropped)
 
 
 def _variable(source, found, image, axis_prefix: str, scaled: bool, chunk_nbytes: int) -> Variable:

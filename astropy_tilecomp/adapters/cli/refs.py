@@ -33,6 +33,8 @@ RECORD_SIZE = 10_000
 @click.argument("files", nargs=-1, required=True)
 @click.option("--format", "form", type=click.Choice(["json", "parquet", "icechunk"]),
               help="By default what the name of the output says, else json.")
+@click.option("--zarr-format", type=click.Choice(["2", "3"]),
+              help="Format of the arrays in JSON: 3 by default; 2 for xarray's engine kerchunk, which asks for that. Parquet has format 2.")
 @click.option("--stored", is_flag=True, help="Arrays of the stored pixels, without BSCALE, BZERO and BLANK.")
 @click.option("--stack-dimension", default="file", show_default=True, help="Name of the axis along which many files are stacked.")
 @options.hdu
@@ -40,7 +42,7 @@ RECORD_SIZE = 10_000
 @options.force
 @options.storage_option
 @options.quiet
-def command(files, form, stored, stack_dimension, hdu, output, force, storage_option, quiet):
+def command(files, form, zarr_format, stored, stack_dimension, hdu, output, force, storage_option, quiet):
     """Make zarr references to the compressed images of a file, or of many that become one array.
 
     a.fits.fz gives a.fits.fz.json. Nothing is copied: readers fetch the tiles that they need from the files. A file that
@@ -61,8 +63,15 @@ def command(files, form, stored, stack_dimension, hdu, output, force, storage_op
         raise FileExistsError(f"{output} exists already; --force replaces it")
     if form != "json" and os.path.isdir(output) and not _holds_references(output):
         raise Failure(f"{output} is a folder with something else in it, which is not replaced")
+    if (form, zarr_format) in (("parquet", "3"), ("icechunk", "2")):
+        raise click.UsageError(f"--zarr-format {zarr_format} is not for {form}")
     how = {"hdu": options.hdu_of(hdu), "scaled": not stored, "storage_options": options.storage_options(storage_option)}
-    if form == "json":
+    if form == "json" and zarr_format == "2":
+        refs: dict = {}
+        _collect_format_2(files, refs, stack_dimension, **how)
+        refs = {key: value.decode() if isinstance(value, bytes) else value for key, value in refs.items()}
+        _write_json({"version": 1, "refs": refs}, output, force)
+    elif form == "json":
         visible = not quiet and sys.stderr.isatty()
         refs = tc.references(files[0] if len(files) == 1 else files, stack_dimension=stack_dimension, progress=visible, **how)
         _write_json(refs, output, force)
@@ -71,6 +80,8 @@ def command(files, form, stored, stack_dimension, hdu, output, force, storage_op
             (_write_parquet if form == "parquet" else _write_icechunk)(files, folder, stack_dimension, **how)
     if not quiet:
         click.echo(f"{count_text(len(files), 'file')} -> {output} ({form})")
+        if form != "icechunk":
+            click.echo(f'open them by astropy_tilecomp.open_references("{output}")', err=True)
 
 
 def _format_of(output: str) -> str:
@@ -115,22 +126,29 @@ def _write_json(refs: dict, output: str, force: bool) -> None:
 
 def _write_parquet(files: list[str], folder: str, stack_dimension: str, *, hdu, scaled: bool, storage_options) -> None:
     """References in fsspec's lazy form, which holds zarr of format 2: a chunk is a whole image."""
-    if not scaled:
-        raise click.UsageError("--stored is not for parquet: the codec of format 2 applies BSCALE and BZERO")
     with extra("kerchunk"):
         from fsspec.implementations.reference import LazyReferenceMapper
-        from kerchunk.combine import MultiZarrToZarr
 
     os.mkdir(folder)
     mapper = LazyReferenceMapper.create(folder, record_size=RECORD_SIZE)
-    if len(files) == 1:
-        tc.process_file(files[0], storage_options, hdu, out=mapper)
-    else:
-        each = [{"version": 1, "refs": tc.process_file(name, storage_options, hdu)} for name in files]
-        MultiZarrToZarr(each, coo_map={stack_dimension: "INDEX"}, concat_dims=[stack_dimension], out=mapper).translate()
+    _collect_format_2(files, mapper, stack_dimension, hdu=hdu, scaled=scaled, storage_options=storage_options)
     mapper.flush()
     for path in glob.glob(os.path.join(glob.escape(folder), "*", "*.parq")):
         _drop_empty_places(path)
+
+
+def _collect_format_2(files: list[str], out, stack_dimension: str, *, hdu, scaled: bool, storage_options) -> None:
+    """Put the references of format 2 to one file, or to a stack of them, in a mapping."""
+    if not scaled:
+        raise click.UsageError("--stored is not for parquet and zarr format 2, whose codec applies BSCALE and BZERO")
+    with extra("kerchunk"):
+        from kerchunk.combine import MultiZarrToZarr
+
+    if len(files) == 1:
+        tc.process_file(files[0], storage_options, hdu, out=out)
+        return
+    each = [{"version": 1, "refs": tc.process_file(name, storage_options, hdu)} for name in files]
+    MultiZarrToZarr(each, coo_map={stack_dimension: "INDEX"}, concat_dims=[stack_dimension], out=out).translate()
 
 
 def _drop_empty_places(path: str) -> None:

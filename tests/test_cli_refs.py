@@ -139,7 +139,7 @@ def test_what_is_written_opens_by_its_path(output, options, engines, panoptes, t
     found = opened if hasattr(opened, "shape") else opened["COMPRESSED_IMAGE"]
     assert_array_equal(found[300:310, ::100], image[300:310, ::100])
     for engine in engines:
-        with xarray.open_dataset(path, engine=engine) as dataset:
+        with xarray.open_dataset(str(path), engine=engine) as dataset:
             (variable,) = dataset.data_vars.values()
             assert_array_equal(variable[300:310, ::100], image[300:310, ::100])
 

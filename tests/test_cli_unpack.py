@@ -71,3 +71,9 @@ def test_a_cut_file(packed):
     assert "cut.fits.fz" in fail("unpack", packed / "cut.fits.fz")
     assert not (packed / "cut.fits").exists()
     assert leftovers(packed) == []
+
+
+@pytest.mark.parametrize("option", ["--stdout", "--fill"])
+def test_delete_only_where_nothing_can_be_lost(option, packed):
+    assert option in fail("unpack", "-D", option, packed / "a.fits.fz", code=2)
+    assert (packed / "a.fits.fz").exists()

@@ -132,7 +132,11 @@ def writing(target: str) -> Iterator[str]:
 
 
 def delete_input(name: str, target: str) -> None:
-    """Delete a file whose output is complete, unless that took its place; what is read from elsewhere stays."""
-    if name == STANDARD or is_url(name) or (os.path.exists(target) and os.path.samefile(name, target)):
+    """
+    Delete a file whose data another regular file holds by now.
+
+    What was read from elsewhere stays, and so does a file whose output went to standard output, a device or a pipe.
+    """
+    if name == STANDARD or is_url(name) or not os.path.isfile(target) or os.path.samefile(name, target):
         return
     os.unlink(name)

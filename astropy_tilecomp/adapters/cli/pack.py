@@ -12,6 +12,7 @@ import astropy_tilecomp as tc
 from ...whole_files import packed_name
 from . import options
 from .many import expand, for_each
+from .messages import Failure
 from .outputs import STANDARD, check_output, delete_input, input_of, output_for, writing
 
 ALGORITHMS = ("RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1", "NOCOMPRESS")
@@ -47,21 +48,24 @@ def _algorithm(flags, value, text):
 @click.option("--verify", is_flag=True, help="Decode what was written, and compare, before it is put in place.")
 @click.option("-S", "--stdout", is_flag=True, help="Write to standard output.")
 @click.option("-D", "--delete", is_flag=True, help="Delete each file once it is packed.")
+@click.option("-Y", "--yes", is_flag=True, help="With -D: also delete files whose packed form is lossy.")
 @options.output
 @options.force
 @options.engine
 @options.jobs
 @options.quiet
-def command(files, output, force, engine, jobs, quiet, stdout, delete, **settings):
+def command(files, output, force, engine, jobs, quiet, stdout, delete, yes, **settings):
     """Compress every image of each FITS file.
 
     a.fits becomes a.fits.fz. "-" reads standard input and writes standard output.
     """
     if stdout and output is not None:
         raise click.UsageError("--stdout and --output exclude one another")
+    if stdout and delete:
+        raise click.UsageError("--delete needs a file that holds the data: it cannot be used with --stdout")
     files, output = expand(files), STANDARD if stdout else output
     check_output(files, output, packed_name)
-    work = partial(_pack, output=output, force=force, delete=delete, settings=_settings(**settings) | {"engine": engine})
+    work = partial(_pack, output=output, force=force, delete=delete, yes=yes, settings=_settings(**settings) | {"engine": engine})
     for report in for_each(files, work, jobs=jobs, quiet=quiet):
         if not quiet:
             click.echo(_line(report), err=report.output == STANDARD)
@@ -93,11 +97,13 @@ def tile_shape(text: str | None):
     return sizes
 
 
-def _pack(name: str, threads: int, tell, *, output, force, delete, settings):
+def _pack(name: str, threads: int, tell, *, output, force, delete, yes, settings):
     """Pack one file."""
     target = output_for(name, output, packed_name)
     with writing(target) as path:
         report = tc.pack(input_of(name), path, overwrite=force, threads=threads, progress=tell, **settings)
+    if delete and not yes and not all(hdu.lossless for hdu in report.hdus):
+        raise Failure(f"{target} is written, and {name} is kept: its pixels were packed with loss; --yes deletes it all the same")
     if delete:
         delete_input(name, target)
     return replace(report, path=name, output=target)

@@ -32,6 +32,10 @@ def command(files, fill, stdout, delete, output, force, engine, jobs, quiet):
     """
     if stdout and output is not None:
         raise click.UsageError("--stdout and --output exclude one another")
+    if stdout and delete:
+        raise click.UsageError("--delete needs a file that holds the data: it cannot be used with --stdout")
+    if fill and delete:
+        raise click.UsageError("--fill and --delete exclude one another: the damaged file is the only one that shows what was lost")
     files, output = expand(files), STANDARD if stdout else output
     check_output(files, output, unpacked_name)
     how = {"engine": engine, "on_error": "fill" if fill else "raise"}

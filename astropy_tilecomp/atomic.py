@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
@@ -11,7 +14,7 @@ from typing import BinaryIO
 from .turns import waiting
 from .write_behind import WriteBehindFile
 
-__all__ = ["copy_range", "replacing", "sync_folder"]
+__all__ = ["copy_range", "replacing", "replacing_fits", "sync_folder"]
 
 _COPY_NBYTES = 1 << 24
 
@@ -49,8 +52,8 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """
     target = os.path.realpath(os.fspath(path))
     _refuse_place(target, overwrite)
-    folder, name = os.path.split(target)
-    beside = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.part")
+    folder = os.path.dirname(target)
+    beside = os.path.join(folder, f".tilecomp-{os.urandom(6).hex()}.part")  # a name of 255 bytes leaves no room for more
     try:  # before the file is there: Ctrl-C may come as soon as it is
         with _created(beside, target) as file:
             if os.path.exists(target):
@@ -63,6 +66,46 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
         with suppress(OSError):
             os.unlink(beside)
         raise
+
+
+OTHER_FORMATS = (".jpg", ".jpeg", ".png", ".gif", ".tif", ".tiff", ".pdf", ".npy", ".npz", ".bz2", ".xz", ".zip", ".zst", ".Z")
+"""Endings of names that a FITS file must not have."""
+
+
+@contextmanager
+def replacing_fits(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """
+    Write a FITS file as `replacing` does; it is gzipped if its name ends in ``.gz``.
+
+    Parameters
+    ----------
+    path, overwrite
+        As of `replacing`.
+
+    Yields
+    ------
+    binary file, open for reading and writing
+        For the file as it is before gzip.
+
+    Raises
+    ------
+    ValueError
+        If the name ends as that of another format.
+    FileExistsError, OSError
+        As `replacing`.
+    """
+    name = os.fsdecode(path)
+    if name.endswith(OTHER_FORMATS):
+        raise ValueError(f"{name}: a FITS file would be written, whose name cannot end in {os.path.splitext(name)[1]}")
+    with replacing(path, overwrite=overwrite) as file:
+        if not name.endswith(".gz"):
+            yield file
+            return
+        with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(name))) as plain:
+            yield plain
+            plain.seek(0)
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                shutil.copyfileobj(plain, packed, 1 << 20)
 
 
 def _put_in_place(descriptor: int, beside: str, target: str, overwrite: bool) -> None:

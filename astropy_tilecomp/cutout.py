@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .atomic import replacing
+from .atomic import replacing_fits
 from .decode import BadTile
 from .errors import HeaderError, TileCompError
 from .files import find_image
@@ -120,7 +120,7 @@ class Cutout:
             return
         from astropy.io import fits
 
-        with replacing(path, overwrite=overwrite) as target:
+        with replacing_fits(path, overwrite=overwrite) as target:
             fits.PrimaryHDU(self.pixels, self.header).writeto(target)
 
 

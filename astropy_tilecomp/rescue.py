@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from .atomic import replacing
+from .atomic import replacing_fits
 from .contents import read_table
 from .decode import BadTile, fill_item
 from .encode import EncodedTiles, encode_box
@@ -158,7 +158,7 @@ def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, 
     problem = ""
     with opened(path) as source:
         output = salvaged_name(source.name) if output is None else output
-        with replacing(output, overwrite=overwrite) as file:
+        with replacing_fits(output, overwrite=overwrite) as file:
             try:
                 for found in walk(source):
                     rescued.append(_rescue_hdu(source, found, file, fill_value, options))

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 from . import errors
-from .atomic import replacing
+from .atomic import replacing_fits
 from .encode import NotEncodableError, encode
 from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError, cut_file_error
 from .files import FoundHDU, walk
@@ -199,7 +199,7 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
         hdus = list(walk(source))
         _warn_of_padding(source, hdus)
         reports = []
-        with replacing(output, overwrite=overwrite) as file:
+        with replacing_fits(output, overwrite=overwrite) as file:
             for found in hdus:
                 tell = _telling(progress, source, found)
                 reports.append(_pack_hdu(source, found, file, settings, checksum, verify, tell))
@@ -476,7 +476,7 @@ def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = 
     with opened(path) as source:
         output = _named_after(source, output, unpacked_name)
         reports: list[HDUReport] = []
-        with replacing(output, overwrite=overwrite) as file:
+        with replacing_fits(output, overwrite=overwrite) as file:
             for primary, found in _with_null_primary(source):
                 tell = _telling(progress, source, found)
                 reports += _unpack_hdu(source, found, primary, file, options, tell)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .atomic import copy_range, replacing
+from .atomic import copy_range, replacing_fits
 from .codecs.buffers import unmasked
 from .encode import EncodedTiles, encode, encode_box
 from .errors import HeaderError, cut_file_error
@@ -310,7 +310,7 @@ class TileWriter:
         self._checksum, self._seed = checksum, dither_seed
         self._slab = _Slab(self.grid, self.dtype)
         with ExitStack() as stack:
-            self._file = stack.enter_context(replacing(path, overwrite=overwrite or append))
+            self._file = stack.enter_context(replacing_fits(path, overwrite=overwrite or append))
             self._begin(path, append)
             self._spool = TileSpool(self.params, os.path.dirname(os.path.realpath(os.fspath(path))))
             stack.callback(self._spool.close)

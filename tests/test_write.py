@@ -1,5 +1,6 @@
 """Writing piece by piece, and files that every other reader reads with equal pixels."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -354,3 +355,37 @@ def test_long_strings_of_a_mapping_and_long_names_are_written(tmp_path, text):
         hdul.verify("exception")
         assert (hdul[1].header["LONGSTR"], hdul[1].header["OTHER"]) == (text, 3)
         assert hdul[1].header["EXTNAME"] == text
+
+
+def test_names_that_end_in_gz_are_gzipped(tmp_path):
+    image, plain, path = np.arange(600, dtype="i2").reshape(20, 30), tmp_path / "plain.fits.fz", tmp_path / "a.fits.fz.gz"
+    for target in (plain, path):
+        tc.write_image(target, image, checksum=True)
+    assert gzip.decompress(path.read_bytes()) == plain.read_bytes()
+    assert_array_equal(tc.read_image(path), image)
+    tc.unpack(plain, tmp_path / "u.fits.gz")
+    assert_array_equal(fits.getdata(tmp_path / "u.fits.gz"), image)
+    tc.pack(tmp_path / "u.fits.gz", tmp_path / "k.fits.fz.gz", verify=True)
+    assert_array_equal(tc.read_image(tmp_path / "k.fits.fz.gz"), image)
+    assert tc.salvage(plain, tmp_path / "s.fits.gz").intact
+    assert_array_equal(tc.read_image(tmp_path / "s.fits.gz"), image)
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("ending", [".jpg", ".png", ".npy", ".bz2", ".zip"])
+def test_names_of_other_formats_are_refused(ending, tmp_path):
+    image, plain = np.zeros((4, 5), "i2"), tmp_path / "plain.fits.fz"
+    tc.write_image(plain, image)
+    for write in (lambda path: tc.write_image(path, image), lambda path: tc.unpack(plain, path), lambda path: tc.pack(plain, path),
+                  lambda path: tc.salvage(plain, path)):
+        with pytest.raises(ValueError, match=rf"\{ending}"):
+            write(tmp_path / f"a{ending}")
+    assert [path.name for path in tmp_path.iterdir()] == ["plain.fits.fz"]
+
+
+@pytest.mark.parametrize("letter", ["a", "ä"])
+def test_the_longest_names_can_be_written(letter, tmp_path):
+    name = letter * ((255 - len(".fits.fz")) // len(letter.encode())) + ".fits.fz"
+    tc.write_image(tmp_path / name, np.zeros((4, 5), "i2"))
+    tc.replace_pixels(tmp_path / name, np.s_[0, 0], 3)
+    assert tc.read_image(tmp_path / name)[0, 0] == 3

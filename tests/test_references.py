@@ -215,7 +215,7 @@ path = {path!r}
 
 EXTRAS = {
     "zarr": (["zarr", "numcodecs"], "tc.open_references(tc.references(path))"),
-    "zarr references": (["fsspec"], "tc.open_references(tc.references(path))"),
+    "zarr references": (["zarr"], "tc.open_references(tc.references(path))"),
     "zarr store": (["zarr", "numcodecs"], "tc.TileStore(tc.tile_references(path, framed=True))"),
     "zarr codec": (["zarr"], "import astropy_tilecomp.adapters.zarr_codecs"),
     "zarr tiles": (["zarr"], "import astropy_tilecomp.adapters.zarr_tile_codecs"),

@@ -26,7 +26,6 @@ from ..tiling.cards import BLOCK_SIZE, HeaderCards, read_cards
 from ..tiling.table import TableLayout
 from .extras import extra
 from .hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME, codec_document, read_header
-from .local_references import local_chunk
 from .zarr_selection import read_chunk
 
 with extra("zarr"):
@@ -322,7 +321,7 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
 
     def _open(self, byte_getter, fetch) -> TileReader | None:
         """Read the header of the chunk; None if the chunk is absent."""
-        chunk = local_chunk(byte_getter)
+        chunk = _referred_chunk(byte_getter)
         name = str(getattr(byte_getter, "path", "<chunk>")) if chunk is None else chunk.name
         found = read_header(fetch if chunk is None else _fetch_from(chunk), self.header_size, name)
         if found is None:
@@ -334,6 +333,14 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
 
     def _reader(self, source: ByteSource, header: HeaderCards) -> TileReader:
         return TileReader(source, header, cache_bytes=0, scaled=self.scaled)
+
+
+def _referred_chunk(byte_getter) -> ByteSource | None:
+    """The chunk as a part of its file, where zarr reads through a `ReferenceStore`; None for all other stores."""
+    from .zarr_reference_store import ReferenceStore
+
+    store = getattr(byte_getter, "store", None)
+    return store.chunk(byte_getter.path) if type(store) is ReferenceStore else None
 
 
 def _decoded(reader: TileReader, selection, chunk_spec):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 
 from ..errors import HeaderError
 from .extras import extra
@@ -33,32 +35,24 @@ def open_references(references, storage_options: dict | None = None, *, base: st
     Raises
     ------
     HeaderError
-        If the references point to files in more than one kind of place, or a file does not hold references.
+        If a file does not hold references.
     """
     with extra("zarr"):
-        import fsspec
         import zarr
 
-    options = dict(storage_options or {})
-    if isinstance(references, (str, os.PathLike)):
-        if os.path.isdir(references):
-            fs = fsspec.filesystem("reference", fo=os.fspath(references), asynchronous=True, remote_options=options)
-            return zarr.open(zarr.storage.FsspecStore(fs, read_only=True), mode="r")
-        references = read_references(references)
-    refs = {
-        key: content.decode() if isinstance(content, bytes) else content
-        for key, content in resolve(references, base).items()
-    }
-    protocols = {fsspec.core.split_protocol(content[0])[0] or "file" for content in refs.values() if isinstance(content, list)}
-    if len(protocols) > 1:
-        raise HeaderError(f"the references point to places of {len(protocols)} kinds, {sorted(protocols)}: expected one")
-    protocol = next(iter(protocols), "file")
-    if fsspec.get_filesystem_class(protocol).async_impl:
-        options["asynchronous"] = True
-    fs = fsspec.filesystem(
-        "reference", fo={"version": 1, "refs": refs}, asynchronous=True, remote_protocol=protocol, remote_options=options
-    )
-    return zarr.open(zarr.storage.FsspecStore(fs, read_only=True), mode="r")
+        from .zarr_reference_store import ReferenceStore
+    if isinstance(references, (str, os.PathLike)) and os.path.isdir(references):
+        return zarr.open(ReferenceStore(_parquet_references(references), storage_options), mode="r")
+    found = read_references(references) if isinstance(references, (str, os.PathLike)) else references
+    return zarr.open(ReferenceStore(resolve(found, base), storage_options), mode="r")
+
+
+def _parquet_references(path):
+    """The references in a directory of parquet files, which are read when they are asked for."""
+    import fsspec
+    from fsspec.implementations.reference import LazyReferenceMapper
+
+    return LazyReferenceMapper(os.fspath(path), fs=fsspec.filesystem("file"))
 
 
 def is_references(path) -> bool:
@@ -96,6 +90,37 @@ def read_references(path) -> dict:
     return found
 
 
+def checked_reference(key: str, place) -> list:
+    """
+    Check a reference to a part of a file.
+
+    Parameters
+    ----------
+    key : str
+        What refers to it.
+    place : object
+        The reference.
+
+    Returns
+    -------
+    list
+        URL alone, or URL, offset and size.
+
+    Raises
+    ------
+    HeaderError
+        If it is something else.
+    """
+    parts = list(place) if isinstance(place, Sequence) and not isinstance(place, str) else []
+    numbers = parts[1:]
+    good = len(parts) in (1, 3) and isinstance(parts[0], str) and all(
+        isinstance(number, Integral) and not isinstance(number, bool) and number >= 0 for number in numbers
+    )
+    if not good:
+        raise HeaderError(f"the reference {key} is {place!r}, expected [URL] or [URL, offset, size]")
+    return parts
+
+
 def resolve(references: dict, base: str | None = None) -> dict:
     """
     Put what ``{{base}}`` stands for into references.
@@ -115,16 +140,19 @@ def resolve(references: dict, base: str | None = None) -> dict:
     Raises
     ------
     HeaderError
-        If a reference is relative to a base that is not known.
+        If a reference is relative to a base that is not known, or is not [URL] or [URL, offset, size].
     """
     if base is None:
         base = (references.get("templates") or {}).get("base")
     found = {}
-    for key, content in references.get("refs", references).items():
+    entries = references.get("refs", references)
+    if not isinstance(entries, Mapping):
+        raise HeaderError(f"refs is {entries!r}, expected an object of keys and references")
+    for key, content in entries.items():
         if isinstance(content, (str, bytes)):
             found[key] = content
             continue
-        url, *place = content
+        url, *place = checked_reference(key, content)
         if "{{base}}" in url and base is None:
             raise HeaderError(f"the reference {key} is relative to a base, which is not known: give base")
         found[key] = [url.replace("{{base}}", base.rstrip("/")) if base is not None else url, *map(int, place)]

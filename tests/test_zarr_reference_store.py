@@ -94,3 +94,33 @@ def test_the_store_pickles_and_reads_ranges(tmp_path):
     assert sync(store.get("no/such/key", default_buffer_prototype())) is None
     assert sync(store.exists(key)) and not sync(store.exists("no/such/key"))
     assert_array_equal(zarr.open(store, mode="r")[5:9], sample(1)[5:9])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_kind_of_index_of_zarr(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    image = np.arange(23 * 31 * 7, dtype="i4").reshape(23, 31, 7)
+    tc.write_image(tmp_path / "a.fits.fz", image, tile_shape=(5, 8, 7))
+    array = tc.open_references(tc.references(tmp_path / "a.fits.fz", hdu=1))
+
+    def one(size, kinds):
+        kind = rng.choice(kinds)
+        if kind == "integer":
+            return int(rng.integers(size))
+        if kind == "slice":
+            start, stop = sorted(rng.integers(0, size + 1, 2).tolist())
+            return slice(start, stop, int(rng.integers(1, 4)))
+        if kind == "mask":
+            return rng.random(size) < 0.4
+        return rng.integers(0, size, rng.integers(1, 6)).tolist()
+
+    basic = tuple(one(size, ["integer", "slice"]) for size in image.shape)
+    assert_array_equal(array[basic], image[basic])
+    outer = tuple(one(size, ["slice", "array", "mask"]) for size in image.shape)
+    positions = [np.arange(size)[which] for which, size in zip(outer, image.shape)]
+    assert_array_equal(array.oindex[outer], image[np.ix_(*positions)])
+    points = tuple(rng.integers(0, size, 5).tolist() for size in image.shape)
+    assert_array_equal(array.vindex[points], image[points])
+    axis = int(rng.integers(3))
+    lone = tuple(one(size, ["array"]) if number == axis else slice(None) for number, size in enumerate(image.shape))
+    assert_array_equal(array[lone], image[lone])

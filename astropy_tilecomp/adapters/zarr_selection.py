@@ -21,7 +21,8 @@ def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...
     reader : TileReader
         The image in the chunk.
     selection : tuple
-        As zarr's indexers give it: slices and integers, or an array for every axis, which broadcast against each other.
+        As zarr's indexers give it: slices and integers, an array for every axis, which broadcast against each other, or arrays
+        beside slices, as since zarr 3.1.
     chunk_shape : tuple of int
         Shape of the chunk: that of the image, after any number of axes of length 1.
     dtype : numpy.dtype
@@ -37,7 +38,7 @@ def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...
     HeaderError
         If the image has another shape, or pixels that `dtype` cannot hold.
     UnsupportedError
-        For arrays beside slices or integers, which zarr turns into arrays first.
+        If the selection has not as many entries as the chunk has axes.
     """
     n_lead = len(chunk_shape) - len(reader.shape)
     if n_lead < 0 or tuple(chunk_shape) != (1,) * n_lead + tuple(reader.shape):
@@ -46,8 +47,10 @@ def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...
     is_array = [np.ndim(which) > 0 for which in selection]
     if not any(is_array):
         return as_type(_read_box(reader, selection, n_lead), dtype)
-    if not all(is_array) or len(selection) != len(chunk_shape):
-        raise UnsupportedError(f"a selection of {selection}: slices and integers, or an array for every axis, are read")
+    if len(selection) != len(chunk_shape):
+        raise UnsupportedError(f"a selection of {len(selection)} entries for a chunk of {len(chunk_shape)} axes: {selection}")
+    if not all(is_array):
+        return as_type(_read_mixed(reader, selection, n_lead), dtype)
     arrays = [np.asarray(which) for which in selection]
     if all(array.ndim == len(arrays) and array.size == array.shape[axis] for axis, array in enumerate(arrays)):
         pixels = _read_outer(reader, arrays, n_lead)
@@ -59,6 +62,21 @@ def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...
 def _read_box(reader: TileReader, selection: tuple, n_lead: int) -> np.ndarray:
     pixels = reader.read(selection[n_lead:])
     return pixels[(np.newaxis,) * n_lead][selection[:n_lead]] if n_lead else pixels
+
+
+def _read_mixed(reader: TileReader, selection: tuple, n_lead: int) -> np.ndarray:
+    """Arrays beside slices and integers, as numpy has them: every position that an axis needs, and numpy's index into these."""
+    needed, at = [], []
+    for which, size in zip(selection[n_lead:], reader.shape):
+        if isinstance(which, slice):
+            needed.append(np.arange(size)[which])
+            at.append(slice(None))
+        else:
+            positions, inverse = np.unique(np.arange(size)[which], return_inverse=True)
+            needed.append(positions)
+            at.append(inverse.reshape(np.shape(np.arange(size)[which])) if np.ndim(which) else 0)
+    pixels = reader.read(select_outer(reader.grid, needed))
+    return pixels[(np.newaxis,) * n_lead][(*selection[:n_lead], *at)]
 
 
 def _read_outer(reader: TileReader, arrays: list[np.ndarray], n_lead: int) -> np.ndarray:

@@ -282,6 +282,7 @@ class TileCodec(Configurable):
         UnsupportedError
             If the algorithm cannot hold such values.
         """
+        _refuse_order_f(buf, self.algorithm)
         pixels = as_pixels(buf, self.result_dtype)
         if pixels.size == 0:
             raise ValueError(f"{self.algorithm}: a tile without pixels")
@@ -409,6 +410,13 @@ class TileCodec(Configurable):
 
     def _uses_cfitsio(self):
         return engines.choose(self.engine) == "cfitsio"
+
+
+def _refuse_order_f(buf, algorithm: str) -> None:
+    """Refuse what zarr gives to codecs of format 2 under order F: its bytes would come back in another order than they went."""
+    flags = getattr(buf, "flags", None)
+    if isinstance(buf, np.ndarray) and flags.f_contiguous and not flags.c_contiguous:
+        raise ValueError(f"{algorithm}: the array is in order F, and tiles are coded in order C; use order C, or a C-contiguous copy")
 
 
 def checked_shape(shape) -> tuple[int, ...]:

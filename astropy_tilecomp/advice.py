@@ -17,7 +17,7 @@ from .encode import NotEncodableError, encode
 from .errors import HeaderError, cut_file_error
 from .files import FoundHDU, find_image, walk
 from .keywords import DTYPE_OF_BITPIX
-from .read import TileReader
+from .read import TileReader, reader_for
 from .sources import BufferSource, ByteSource, opened
 from .spool import TileSpool
 from .tile_maps import estimate_noise
@@ -259,7 +259,7 @@ def _measure(sample: np.ndarray, algorithm: str, tile_shape, level: float | None
     pieces, write_time = _timed(lambda: list(encode(sample, params, threads=threads, quantize_level=step)))
     source, found = _as_file(sample, params, pieces)
     params, table = read_table(source, found)
-    reader = TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, threads=threads)
+    reader = reader_for(found, source, cache_bytes=0, threads=threads)
     out = np.zeros(sample.shape, reader.result_dtype)
     _, read_time = _timed(lambda: reader.read(out=out))
     rms, largest = _errors(sample, out)

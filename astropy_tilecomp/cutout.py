@@ -20,7 +20,7 @@ from .atomic import replacing_fits
 from .decode import BadTile
 from .errors import HeaderError, TileCompError
 from .files import find_image
-from .read import ReadStats, TileReader
+from .read import ReadStats, reader_for
 from .sources import as_source
 from .threads import N_WAITING, waiting_pool
 from .tiling.cards import format_card, keyword_of, parse_value
@@ -309,7 +309,7 @@ class _Recipe:
         source = as_source(file, self.storage_options, self.remote)
         try:
             found = find_image(source, self.hdu)
-            reader = TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, **self.options)
+            reader = reader_for(found, source, cache_bytes=0, **self.options)
             cards = table_to_image(found.header.cards)
             inside, outside, shape = self.place.overlap(reader.shape, cards, self.mode)
             pixels = reader.read(inside)

@@ -1,5 +1,10 @@
 """The exceptions and the warning of this package; it imports nothing of the package, and astropy only for the warning."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 __all__ = [
     "CorruptTileError",
     "HeaderError",
@@ -10,6 +15,7 @@ __all__ = [
     "TruncatedTileError",
     "UnsupportedError",
     "cut_file_error",
+    "header_errors_at",
 ]
 
 
@@ -39,13 +45,21 @@ class HeaderError(TileCompError, ValueError):
     ----------
     reason, keyword, found, expected
         As given.
+    place : str
+        File and HDU, as far as they are known.
     """
+
+    place = ""
 
     def __init__(self, reason="", *, keyword=None, found=None, expected=None):
         self.reason, self.keyword, self.found, self.expected = reason, keyword, found, expected
         super().__init__(str(self))
 
     def __str__(self):
+        message = self._message()
+        return f"{self.place}: {message}" if self.place and not message.startswith(self.place) else message
+
+    def _message(self) -> str:
         if self.keyword is None:
             return self.reason
         found = f"is {self.found!r}" if self.found is not None else "is missing"
@@ -54,6 +68,27 @@ class HeaderError(TileCompError, ValueError):
 
     def __reduce__(self):
         return _restore, (type(self), self.__dict__.copy(), self.args)
+
+
+@contextmanager
+def header_errors_at(name: str, hdu) -> Iterator[None]:
+    """
+    Let a `HeaderError` that is raised in the block say where the header is.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    hdu : int or str
+        Number or name of the HDU.
+    """
+    try:
+        yield
+    except HeaderError as error:
+        if not error.place and name not in str(error):
+            error.place = f"{name}: HDU {hdu}"
+            error.args = (str(error),)
+        raise
 
 
 def cut_file_error(name: str, number: int, end: int, nbytes: int) -> HeaderError:

@@ -13,7 +13,7 @@ import numpy as np
 from . import errors
 from .errors import HeaderError
 from .keywords import DTYPE_OF_BITPIX
-from .read import TileReader
+from .read import reader_for
 from .sources import ByteSource, as_source, kind_of_packing
 from .tiling.cards import BLOCK_SIZE, HeaderCards, header_size, read_cards
 from .tiling.values import HeaderValues
@@ -315,9 +315,8 @@ def read_section(file, index, *, hdu=None, out: np.ndarray | None = None, thread
     source = as_source(file, storage_options, remote)
     try:
         found = find_image(source, hdu)
-        reader = TileReader(
-            source.part(found.data_offset, found.end), found.header,
-            threads=threads, engine=engine, on_error=on_error, fill_value=fill_value,
+        reader = reader_for(
+            found, source, threads=threads, engine=engine, on_error=on_error, fill_value=fill_value,
             cache_bytes=0, max_nbytes=max_nbytes,
         )
         return reader.read(index, out=out)

@@ -21,7 +21,9 @@ from .tiling.plan import plan
 from .tiling.selection import Selection, select
 from .tiling.table import TableLayout, TileTable
 
-__all__ = ["DEFAULT_CACHE_BYTES", "ReadStats", "TileReader", "checked_on_error", "checked_out", "max_nbytes_allowed", "section"]
+__all__ = [
+    "DEFAULT_CACHE_BYTES", "ReadStats", "TileReader", "checked_on_error", "checked_out", "max_nbytes_allowed", "reader_for", "section",
+]
 
 DEFAULT_CACHE_BYTES = 32 << 20
 """Decoded tiles that one reader keeps, in bytes."""
@@ -278,6 +280,28 @@ class TileReader:
                 f" after {used} of {nbytes} bytes; check these pixels",
                 errors.TileCompWarning, stacklevel=4,
             )
+
+
+def reader_for(found, source, **options) -> TileReader:
+    """
+    Read an image that was found in a file.
+
+    Parameters
+    ----------
+    found : FoundHDU
+        The HDU.
+    source : ByteSource
+        The whole file.
+    **options
+        As of `TileReader`.
+
+    Raises
+    ------
+    HeaderError
+        If the header breaks the format; the message names file and HDU.
+    """
+    with errors.header_errors_at(source.name, found.number):
+        return TileReader(source.part(found.data_offset, found.end), found.header, **options)
 
 
 class _TableRows:

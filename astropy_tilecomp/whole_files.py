@@ -17,7 +17,7 @@ from .encode import NotEncodableError, encode
 from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError, cut_file_error
 from .files import FoundHDU, walk
 from .keywords import ALGORITHMS, DTYPE_OF_BITPIX
-from .read import TileReader
+from .read import TileReader, reader_for
 from .sources import ByteSource, FileSource, opened
 from .spool import TileSpool
 from .tiling.cards import BLOCK_SIZE, join_cards, keyword_of, split_cards
@@ -537,7 +537,7 @@ def _unpack_hdu(source, found: FoundHDU, primary: FoundHDU | None, file: BinaryI
     cards = table_to_image(split_cards(source.read(found.header_offset, found.data_offset)), is_primary=start == 0)
     if primary is not None:
         cards += primary_extras(split_cards(source.read(0, primary.data_offset)))
-    reader = TileReader(source.part(found.data_offset, found.end), found.header, scaled=False, cache_bytes=0, **options)
+    reader = reader_for(found, source, scaled=False, cache_bytes=0, **options)
     lossless = _is_lossless(reader.params)
     stated = [keyword for keyword in map(keyword_of, cards) if keyword in ("CHECKSUM", "DATASUM")]
     sums = DataSum() if stated else None

@@ -17,6 +17,7 @@ from astropy_tilecomp.tiling.cards import (
     join_cards,
     keyword_of,
     parse_value,
+    read_all_values,
     read_cards,
     split_cards,
 )
@@ -213,3 +214,18 @@ def test_long_strings_are_continued(text):
     assert all(len(card) == 80 for card in cards)
     assert [card[:8] for card in cards] == ["LONGSTR "] + ["CONTINUE"] * (len(cards) - 1)
     assert fits.Header.fromstring("".join(cards))["LONGSTR"] == text
+
+
+def test_all_values_as_astropy_has_them():
+    header = fits.Header()
+    header["LONGSTR"] = "https://archive.example.org/" + "x" * 200
+    header["HIERARCH ESO DET CHIP1 ID"] = "CCD44-82"
+    header["HIERARCH ESO INS LONG"] = "a long string " + "y" * 100
+    header["EXPTIME"], header["FLAG"], header["EMPTY"] = 30.5, True, fits.card.Undefined()
+    for line in ("flat fielded", "bias taken off"):
+        header.add_history(line)
+    header.add_comment("seeing 0.8")
+    text = header.tostring(endcard=False, padding=False)
+    values = read_all_values([text[at:at + 80] for at in range(0, len(text), 80)])
+    assert values.pop("HISTORY") == ["flat fielded", "bias taken off"] and values.pop("COMMENT") == ["seeing 0.8"]
+    assert values == {key: value for key, value in header.items() if key not in ("HISTORY", "COMMENT", "EMPTY")}

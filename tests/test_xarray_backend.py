@@ -144,3 +144,36 @@ def test_a_reader_imports_nothing_of_ours(cube):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=needs.REPOSITORY)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == fits.getdata(cube, "DQ")[3, 4]
+
+
+def test_one_broken_header_leaves_the_others(tmp_path):
+    path, image = tmp_path / "bad.fits.fz", np.arange(600, dtype="i2").reshape(20, 30)
+    names = ("SCI", "ERR", "DQ")
+    fits.HDUList([fits.PrimaryHDU(), *(fits.CompImageHDU(image, name=name) for name in names)]).writeto(path)
+    with fits.open(path, mode="update", disable_image_compression=True) as hdus:
+        hdus["ERR"].header["ZBITPIX"] = 7
+    place = rf"{path}: HDU (2|ERR): ZBITPIX is 7"
+    with pytest.warns(tc.TileCompWarning, match=place), xarray.open_dataset(path) as dataset:
+        assert set(dataset.data_vars) == {"SCI", "DQ"}
+        assert_array_equal(dataset.DQ, image)
+    with pytest.warns(tc.TileCompWarning, match=place):
+        assert {"SCI/zarr.json", "DQ/zarr.json"} < set(tc.references(path)["refs"])
+    for read in (tc.read_image, tc.references, tc.to_dask):
+        with pytest.raises(tc.HeaderError, match=place):
+            read(path, hdu="ERR")
+    with tc.open(path) as hdus, pytest.raises(tc.HeaderError, match=place):
+        hdus["ERR"].data
+
+
+def test_logical_cards_and_lists_survive_netcdf(tmp_path):
+    needs.module("netCDF4")
+    header = fits.Header({"YES": True, "NO": False, "EXPTIME": 1.5})
+    header.add_history("one")
+    header.add_history("two")
+    tc.write_image(tmp_path / "a.fits.fz", np.zeros((4, 5), "i2"), header, name="SCI")
+    assert tc.open_references(tc.references(tmp_path / "a.fits.fz", hdu=1)).attrs["YES"] is True
+    with xarray.open_dataset(tmp_path / "a.fits.fz") as dataset:
+        dataset.to_netcdf(tmp_path / "a.nc", engine="netcdf4")
+    with xarray.open_dataset(tmp_path / "a.nc") as dataset:
+        assert (dataset.SCI.attrs["YES"], dataset.SCI.attrs["NO"], dataset.SCI.attrs["EXPTIME"]) == (1, 0, 1.5)
+        assert list(dataset.SCI.attrs["HISTORY"]) == ["one", "two"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from astropy.io import fits
 from astropy.io.fits.hdu.base import DELAYED
 
-from ..errors import HeaderError, TileCompError
+from ..errors import HeaderError, TileCompError, header_errors_at
 from ..read import TileReader
 from ..tiling.cards import CARD_SIZE, split_cards
 from ..tiling.header import table_to_image
@@ -193,10 +193,11 @@ class LazyHDU(_ASTROPY_HDU):
     def _open_reader(self, scaled=None):
         do_not_scale, uint = self._scaling
         scaled = not do_not_scale if scaled is None else scaled
-        return TileReader(
-            data_unit(self._bintable), self._table_header, scaled=scaled, unsigned=uint, ignore_blank=self._ignore_blank,
-            **vars(self._options),
-        )
+        source, header = data_unit(self._bintable), self._table_header
+        with header_errors_at(source.name, header.get("EXTNAME", f"at byte {self._bintable._header_offset}")):
+            return TileReader(
+                source, header, scaled=scaled, unsigned=uint, ignore_blank=self._ignore_blank, **vars(self._options)
+            )
 
     def _drop_reader(self):
         self.__dict__["_reader"] = None

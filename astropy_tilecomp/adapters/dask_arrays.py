@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from ..files import find_image
-from ..read import TileReader
+from ..read import TileReader, reader_for
 from ..sources import as_source, opened_for_each_read
 from ..write import DEFAULT_QUANTIZE_LEVEL, TileWriter
 from .extras import extra
@@ -114,7 +114,7 @@ def to_dask(file, hdu=None, *, chunks=None, chunk_nbytes: int = CHUNK_NBYTES, st
 def _open(file, hdu, storage_options, options) -> TileReader:
     source = opened_for_each_read(as_source(file, storage_options))
     found = find_image(source, hdu)
-    return TileReader(source.part(found.data_offset, found.end), found.header, cache_bytes=0, **options)
+    return reader_for(found, source, cache_bytes=0, **options)
 
 
 def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, blocks_ahead: int = 2, progress=None,

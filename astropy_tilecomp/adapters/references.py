@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,17 +16,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import HeaderError, UnsupportedError, cut_file_error
+from ..errors import HeaderError, TileCompWarning, UnsupportedError, cut_file_error, header_errors_at
 from ..files import FoundHDU, find_images
-from ..keywords import COMPRESSION_KEYWORDS, IMAGE_NAME_OF, INDEXED_COMPRESSION_KEYWORDS, INDEXED_TABLE_KEYWORDS, TABLE_NAME_OF
+from ..keywords import TABLE_NAME_OF
 from ..remote import has_secret
 from ..sources import ByteSource, InflatedSource, as_source
+from ..tiling.cards import read_all_values
+from ..tiling.header import table_to_image
 from ..tiling.params import CompressionParams
 from ..tiling.table import TableLayout
 from .extras import extra
 from .hdu_chunk import codec_document
 
-__all__ = ["ImageReference", "axis_names", "checked_url", "describe", "document_of", "name_images", "references", "scan"]
+__all__ = ["ImageReference", "axis_names", "checked_url", "describe", "describe_all", "document_of", "name_images", "references", "scan"]
 
 HINT_TABLE_NBYTES = 16_000
 """A table of fewer bytes is read together with the header."""
@@ -111,7 +114,7 @@ def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = 
             raise UnsupportedError(
                 f"{source.name} is compressed as a whole, so no byte range of it is an HDU; read it with astropy_tilecomp.open"
             )
-        return [describe(url, source, each, scaled) for each in find_images(source, hdu)]
+        return describe_all(url, source, find_images(source, hdu), scaled, skip=hdu is None)
 
 
 def checked_url(url) -> str:
@@ -142,6 +145,42 @@ def _local_path(store, path: str) -> str:
     )
 
 
+def describe_all(url: str, source: ByteSource, found: Iterable[FoundHDU], scaled: bool = True, *, skip: bool) -> list[ImageReference]:
+    """
+    Describe images of a file.
+
+    Parameters
+    ----------
+    url, source, scaled
+        As of `describe`.
+    found : iterable of FoundHDU
+        Compressed images.
+    skip : bool
+        Leave out, with a warning, images whose headers break the format, if there are others.
+
+    Raises
+    ------
+    HeaderError
+        As `describe`.
+    """
+    images: list[ImageReference] = []
+    faults: list[HeaderError] = []
+    for each in found:
+        if each.data_end > source.nbytes:
+            raise cut_file_error(source.name, each.number, each.data_end, source.nbytes)
+        try:
+            images.append(describe(url, source, each, scaled))
+        except HeaderError as error:
+            faults.append(error)
+            if not skip:
+                raise
+    if faults and not images:
+        raise faults[0]
+    for error in faults:
+        warnings.warn(f"{error}: the image is left out", TileCompWarning, stacklevel=3)
+    return images
+
+
 def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True) -> ImageReference:
     """
     Tell what an array of one compressed image needs to know.
@@ -166,8 +205,9 @@ def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True)
     HeaderError
         If the header breaks the format, or the file ends before the HDU does.
     """
-    params = CompressionParams.from_header(found.header)
-    layout = TableLayout.from_header(found.header)
+    with header_errors_at(source.name, found.number):
+        params = CompressionParams.from_header(found.header)
+        layout = TableLayout.from_header(found.header)
     stop = found.data_offset + layout.data_nbytes
     if stop > source.nbytes:
         raise cut_file_error(source.name, found.number, stop, source.nbytes)
@@ -183,14 +223,13 @@ def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True)
 
 def _attributes(header, scaled: bool) -> dict:
     """The keywords that describe the image; those of the table and of the compression are left out."""
-    dropped = {*COMPRESSION_KEYWORDS, *IMAGE_NAME_OF, *TABLE_NAME_OF, "TFIELDS", "THEAP"}
-    if scaled:
-        dropped |= {"BSCALE", "BZERO", "BLANK"}
-    indexed = INDEXED_COMPRESSION_KEYWORDS | INDEXED_TABLE_KEYWORDS | {"NAXIS"}
+    values = read_all_values(table_to_image(header.cards))
+    dropped = {*TABLE_NAME_OF, *(("BSCALE", "BZERO", "BLANK") if scaled else ())}
+    if "EXTNAME" in header:  # a default one too: arrays are called by it
+        values.setdefault("EXTNAME", header["EXTNAME"])
     return {
-        keyword: header[keyword]
-        for keyword in header
-        if keyword not in dropped and not (keyword[-1:].isdecimal() and keyword.rstrip("0123456789") in indexed)
+        keyword: value for keyword, value in values.items()
+        if keyword not in dropped and not (keyword.startswith("NAXIS") and keyword[5:].isdecimal())
     }
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..files import find_images
-from ..read import TileReader
+from ..read import TileReader, reader_for
 from ..sources import as_source, opened_for_each_read
 from ..tiling.selection import select_outer
 from .dask_arrays import CHUNK_NBYTES, tile_chunks
 from .extras import extra
-from .references import axis_names, describe, name_images
+from .references import axis_names, describe_all, name_images
 from .zarr_open import is_references, open_references
 
 with extra("xarray"):
@@ -109,11 +109,11 @@ class TileBackend(BackendEntrypoint):
             return _open_references(filename_or_obj, storage_options, dropped)
         source = opened_for_each_read(as_source(filename_or_obj, storage_options))
         try:
-            found = find_images(source, hdu)
-            named = name_images([describe(source.name, source, each, scaled) for each in found])
+            images = describe_all(source.name, source, find_images(source, hdu), scaled, skip=hdu is None)
+            found = {each.number: each for each in find_images(source, hdu)}
             variables = {
-                name: _variable(source, each, image, axis_prefix, scaled, chunk_nbytes)
-                for each, (name, image, axis_prefix) in zip(found, named)
+                name: _variable(source, found[image.number], image, axis_prefix, scaled, chunk_nbytes)
+                for name, image, axis_prefix in name_images(images)
                 if name not in dropped
             }
         except Exception:
@@ -145,9 +145,9 @@ def _open_references(path, storage_options, dropped: set[str]) -> Dataset:
 
 
 def _variable(source, found, image, axis_prefix: str, scaled: bool, chunk_nbytes: int) -> Variable:
-    part = source.part(found.data_offset, found.end)
-    array = TileBackendArray(TileReader(part, found.header, scaled=scaled))
+    array = TileBackendArray(reader_for(found, source, scaled=scaled))
     names = [axis_prefix + axis for axis in axis_names(len(image.shape))]
     chunks = tile_chunks(image.shape, image.tile_shape, array.dtype.itemsize, chunk_nbytes)
     encoding = {"preferred_chunks": dict(zip(names, chunks))}
-    return Variable(names, indexing.LazilyIndexedArray(array), image.attributes, encoding)
+    attributes = {keyword: int(value) if isinstance(value, bool) else value for keyword, value in image.attributes.items()}
+    return Variable(names, indexing.LazilyIndexedArray(array), attributes, encoding)

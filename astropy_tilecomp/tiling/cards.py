@@ -21,6 +21,7 @@ __all__ = [
     "join_cards",
     "keyword_of",
     "parse_value",
+    "read_all_values",
     "read_cards",
     "split_cards",
 ]
@@ -155,6 +156,49 @@ def read_cards(data) -> HeaderCards:
         raise HeaderError(f"no END card in the first {len(data)} bytes of the header")
     nbytes = -(-(end + CARD_SIZE) // BLOCK_SIZE) * BLOCK_SIZE
     return HeaderCards(data[:end].decode("latin-1"), nbytes)
+
+
+def read_all_values(cards: Iterable[str]) -> dict:
+    """
+    Read everything that a header says, for those who show it.
+
+    Parameters
+    ----------
+    cards : iterable of str
+        Card images, without END.
+
+    Returns
+    -------
+    dict
+        Keyword to value: HIERARCH keywords by their words, strings of CONTINUE cards whole, COMMENT and HISTORY as lists of
+        their lines. Of a repeated keyword the first card counts; cards without a value that can be read are left out.
+    """
+    values: dict = {}
+    unfinished = None  # keyword of a string that goes on
+    for card in cards:
+        keyword, text = _keyword_and_text(card)
+        if keyword in ("COMMENT", "HISTORY"):
+            values.setdefault(keyword, []).append(text.rstrip())
+        elif keyword == "CONTINUE" and unfinished is not None:
+            values[unfinished] = values[unfinished].removesuffix("&") + str(parse_value(text) or "")
+            continue
+        unfinished = None
+        value = None if keyword in ("", "COMMENT", "HISTORY", "CONTINUE") or keyword in values else parse_value(text)
+        if value is not None:
+            values[keyword] = value
+            unfinished = keyword if isinstance(value, str) and value.endswith("&") else None
+    return values
+
+
+def _keyword_and_text(card: str) -> tuple[str, str]:
+    """The keyword of a card, and what follows: the text of a comment, or the value with its comment; empty where there is none."""
+    keyword = keyword_of(card)
+    if keyword == "HIERARCH":
+        words, equals, text = card[8:].partition("=")
+        return (words.strip(), text) if equals else ("", "")
+    if keyword in ("COMMENT", "HISTORY", "CONTINUE"):
+        return keyword, card[8:]
+    return (keyword, card[10:]) if card[8:10] == "= " else ("", "")
 
 
 def split_cards(data) -> list[str]:

@@ -621,15 +621,37 @@ class SpooledSource(FileSource):
             self._adopt(_Descriptor(os.dup(spool.fileno())), name)
 
 
+_ROOM_NBYTES = 64 << 20
+"""Free space that a temporary file leaves on its disk."""
+
+
 def _copy(file, target, name):
+    """Copy a file object; zeros become holes, which take no space on the disk."""
     import lzma
-    import shutil
     import zlib
 
     try:
-        shutil.copyfileobj(file, target, 1 << 20)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        while piece := file.read(1 << 20):
+            if piece.count(0) == len(piece):
+                target.seek(len(piece), os.SEEK_CUR)
+            else:
+                _require_room(target, name)
+                target.write(piece)
+        target.truncate(target.tell())
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
         raise SourceError(f"{name}: {error}") from error
+    except OSError as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{name}: {error}") from error
+
+
+def _require_room(target, name: str) -> None:
+    """Stop before the disk of a temporary file is full."""
+    state = os.fstatvfs(target.fileno())
+    free = state.f_bavail * state.f_frsize
+    if free < _ROOM_NBYTES:
+        raise SourceError(f"{name}: the content takes more than {target.tell()} bytes, and the disk of temporary files has {free} left")
 
 
 class InflatedSource(SpooledSource):

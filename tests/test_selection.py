@@ -215,3 +215,11 @@ def test_slices_of_very_many_tiles_are_not_kept():
     grid = TileGrid((KEPT_TILES + 1, 5), (1, 5))
     assert select(grid, ...).axes[0] is not select(grid, ...).axes[0]
     assert select(grid, np.s_[1:]).axes[0] is select(grid, np.s_[1:]).axes[0]
+
+
+@pytest.mark.parametrize("shape", [(0, 2**40), (2**40, 0), (3, 0, 2**40)])
+def test_an_image_without_pixels_costs_nothing(shape):
+    grid = TileGrid(shape, (1,) * len(shape))
+    selection = select(grid, ...)
+    assert selection.shape == shape and selection.n_tiles == 0 and list(selection) == []
+    assert sum(axis.tile.size for axis in selection.axes) <= len(shape)

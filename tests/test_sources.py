@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import astropy_tilecomp as tc
 from astropy_tilecomp.errors import SourceError
 from astropy_tilecomp.sources import BufferSource, ByteSource, FileSource, LockedSource, SourceFile, as_source
 
@@ -324,3 +325,28 @@ def test_a_source_as_a_file_object():
     assert target[:2] == CONTENT[-2:]
     with pytest.raises(ValueError, match="seek to -1"):
         file.seek(-1)
+
+
+def test_zeros_of_an_inflated_file_take_no_disk(tmp_path):
+    tc.write_image(tmp_path / "a.fits.fz", np.arange(600, dtype="i2").reshape(20, 30))
+    path = tmp_path / "bomb.fits.gz"
+    with gzip.open(path, "wb") as file:
+        file.write((tmp_path / "a.fits.fz").read_bytes())
+        for _ in range(100):
+            file.write(bytes(1 << 20))
+    with as_source(path) as source:
+        assert source.nbytes > 100 << 20
+        assert os.fstat(source._open_descriptor().number).st_blocks * 512 < 8 << 20
+        assert bytes(source.read(source.nbytes - 9, source.nbytes)) == bytes(9)
+    assert tc.read_section(path, np.s_[0, :3]).tolist() == [0, 1, 2]
+
+
+def test_an_inflated_file_leaves_room_on_the_disk(tmp_path, monkeypatch):
+    from astropy_tilecomp import sources
+
+    path = tmp_path / "a.fits.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(os.urandom(3 << 20))
+    monkeypatch.setattr(sources, "_ROOM_NBYTES", 1 << 60)
+    with pytest.raises(tc.SourceError, match="disk of temporary files"):
+        as_source(path)

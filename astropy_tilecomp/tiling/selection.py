@@ -191,9 +191,11 @@ def select(grid: TileGrid, index) -> Selection:
         Where numpy raises one; also for ``numpy.newaxis``, for more than one array and for arrays that are not 1-D.
     """
     indices, gap = _per_axis(index, grid.ndim)
+    # without pixels there is no tile, however many there would be along an axis
+    tile_shape = [max(size, 1) for size in grid.image_shape] if 0 in grid.image_shape else grid.tile_shape
     axes = tuple(
         _select_axis(which, number, size, tile)
-        for number, (which, size, tile) in enumerate(zip(indices, grid.image_shape, grid.tile_shape))
+        for number, (which, size, tile) in enumerate(zip(indices, grid.image_shape, tile_shape))
     )
     order = _result_order(axes, gap)
     out_axes: list[int | None] = [None] * len(axes)

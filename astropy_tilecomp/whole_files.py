@@ -363,6 +363,8 @@ def _params_of(found: FoundHDU, settings: _Settings) -> CompressionParams:
         tile_shape = (1,) * (len(shape) - 1) + (shape[-1],)
     elif tile_shape == "whole":
         tile_shape = whole_tile_shape(shape, settings.algorithm or "RICE_1")
+    elif tile_shape is not None and len(tile_shape) < len(shape):  # as fpack: tiles are 1 along the axes that are not given
+        tile_shape = (1,) * (len(shape) - len(tile_shape)) + tuple(tile_shape)
     params = params_for(
         shape, DTYPE_OF_BITPIX[header["BITPIX"]], algorithm=settings.algorithm, tile_shape=tile_shape, lossless=lossless,
         quantize_method=settings.quantize_method, hcomp_scale=settings.hcomp_scale, hcomp_smooth=settings.hcomp_smooth,

@@ -31,7 +31,7 @@ def test_the_table_and_the_recommendation(path):
     text = succeed("advise", "-a", "RICE_1", "-a", "gzip_2", "-t", "row", "-t", "64,32", "-q", "4", path)
     lines = text.splitlines()
     assert "300 x 400 float32, tried on 300 x 400 pixels" in lines[0]
-    rows = [line.split() for line in lines if line.startswith((" RICE_1", " GZIP_2"))]
+    rows = [line.split() for line in lines if line.startswith(("RICE_1", "GZIP_2"))]
     assert [row[0] for row in rows] == ["RICE_1", "RICE_1", "GZIP_2", "GZIP_2"]
     assert [row[1:4] for row in rows[:2]] == [["1", "x", "400"], ["32", "x", "64"]]
     assert any(line.startswith("why: ") for line in lines)

@@ -126,7 +126,8 @@ def test_damage(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give one of"), (["--index", "0:9,0:9", "--at", "1,1"], "give one of"), (["--index", "9"], "expected a range"),
+        ([], "give one of"), (["--index", "0:9,0:9", "--at", "1,1"], "give one of"), (["--index", "9:x"], "expected a range"),
+        (["--index", "::-1"], "expected a range"),
         (["--section", "0:9,1:9"], "expected a range"), (["--at", "1,1"], "--size belongs"),
         (["--index", "0:9,0:9", "--size", "3"], "--size belongs"),
         (["--at", "here", "--size", "3"], "expected X,Y"), (["--sky", "up and left", "--size", "3"], "--sky"),
@@ -145,3 +146,33 @@ def test_boxes_outside(tmp_path):
         assert "does not" in message
     assert "tilecomp: " in fail("cutout", PANOPTES, "--index", "900:910,0:10", "-o", tmp_path / "a.fits")
     assert "tilecomp: " in fail("cutout", PANOPTES, "--index", "0:10", "--hdu", "NOWHERE", "-o", tmp_path / "a.fits")
+
+
+@pytest.mark.parametrize("index", ["-100:,-100:", "5", "5,0:7", "300:400:2,200:300", "::2,::3", ":,7", "[0:5, 0:5]", "-1"])
+def test_index_is_that_of_numpy(index, tmp_path):
+    image = np.arange(700 * 600, dtype="i4").reshape(700, 600)
+    tc.write_image(tmp_path / "a.fits.fz", image, tile_shape=(100, 100))
+    succeed("cutout", tmp_path / "a.fits.fz", f"--index={index}", "-o", tmp_path / "c.fits")
+    want = eval(f"image[{index.strip('[]')}]", {"image": image})
+    assert_array_equal(np.squeeze(fits.getdata(tmp_path / "c.fits")), np.squeeze(want))
+
+
+def test_steps_keep_the_world_coordinates(tmp_path):
+    cards = {"CTYPE1": "RA---TAN", "CTYPE2": "DEC--TAN", "CRVAL1": 10.0, "CRVAL2": 20.0, "CRPIX1": 30.0, "CRPIX2": 20.0,
+             "CD1_1": -0.001, "CD1_2": 0.0002, "CD2_1": 0.0001, "CD2_2": 0.001}
+    image = np.arange(2400, dtype="i4").reshape(40, 60)
+    tc.write_image(tmp_path / "a.fits.fz", image, cards)
+    succeed("cutout", tmp_path / "a.fits.fz", "--index=4:30:3,6::2", "-o", tmp_path / "c.fits")
+    with fits.open(tmp_path / "c.fits") as hdus:
+        assert_array_equal(hdus[0].data, image[4:30:3, 6::2])
+        found = WCS(hdus[0].header).pixel_to_world_values([0, 5], [0, 3])
+    want = WCS(fits.Header(cards)).pixel_to_world_values([6, 16], [4, 13])
+    assert np.allclose(found, want, rtol=0, atol=1e-10)
+
+
+def test_the_name_of_an_hdu_after_a_file_is_explained(panoptes, tmp_path):
+    assert "--hdu 1" in fail("cutout", f"{panoptes}[1]", "--index", "0:5,0:5", "-o", tmp_path / "c.fits")
+
+
+def test_steps_in_an_image_with_distortion_are_refused(panoptes, tmp_path):
+    assert "A_ORDER" in fail("cutout", panoptes, "--index=::2,:", "-o", tmp_path / "c.fits")

@@ -120,8 +120,10 @@ def error_of(status: int, *, done: int | None = None, n_pixels: int | None = Non
     if name == "TRUNCATED":
         return TruncatedTileError(f"stream ends{at}" if at else "stream ends before the tile is complete", **place)
     if name == "UNUSED":
-        start, stop = place["byte_range"]
-        return TrailingBytesError(used=used, nbytes=stop - start, **place)
+        given = place.get("byte_range")
+        if used is None or given is None:
+            return TrailingBytesError("bytes are left over after the tile", **place)
+        return TrailingBytesError(used=used, nbytes=given[1] - given[0], **place)
     if name in _CORRUPT:
         return CorruptTileError(_CORRUPT[name] + at, **place)
     what = place.get("algorithm") or "codec"

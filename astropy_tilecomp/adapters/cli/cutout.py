@@ -17,6 +17,7 @@ from .many import FAILED, expand
 from .messages import say_of
 from .outputs import check_output, input_of, output_for, writing
 from .progress import bars
+from .stepped import stepped
 from .tables import count_text
 
 
@@ -47,7 +48,7 @@ def command(ctx, files, index, section, at, sky, size, mode, fill, compress, png
     files, ending = expand(files), ".png" if png else ".fits.fz" if compress else ".fits"
     rename = partial(_name, ending=ending)
     check_output(files, output, rename)
-    position, size = _place(index, section, at, sky, size)
+    position, size, steps = _place(index, section, at, sky, size)
     with bars(quiet) as shown, shown.bar("cutouts") as tell:
         found = tc.cutouts(
             [input_of(name) for name in files], position, size, hdu=options.hdu_of(hdu), mode=mode,
@@ -57,6 +58,7 @@ def command(ctx, files, index, section, at, sky, size, mode, fill, compress, png
         try:
             if cutout.error is not None:
                 raise cutout.error
+            cutout = stepped(cutout, steps)
             target = output_for(name, output, rename)
             with writing(target) as path:
                 _write(cutout, path, ending if target == "-" else _ending(target, ending), force)
@@ -73,27 +75,42 @@ def command(ctx, files, index, section, at, sky, size, mode, fill, compress, png
 
 
 def _place(index, section, at, sky, size):
-    """Position and size as `cutouts` takes them."""
+    """Position and size as `cutouts` takes them, and the steps of --index."""
     given = [name for name, value in (("--index", index), ("--section", section), ("--at", at), ("--sky", sky)) if value]
     if len(given) != 1:
         raise click.UsageError("give one of --index, --section, --at and --sky")
     if (size is None) != (given[0] in ("--index", "--section")):
         raise click.UsageError("--size belongs to --at and --sky, which need it")
     if index:
-        return _slices(index, "--index", 0), None
+        parts = [_numpy_slice(part) for part in index.strip().strip("[]").split(",")]
+        return tuple(slice(part.start, part.stop) for part in parts), None, tuple(part.step or 1 for part in parts)
     if section:
-        return tuple(reversed(_slices(section.strip("[]"), "--section", 1))), None
-    return (_pixel(at) if at else _sky_position(sky)), _size(size)
+        return tuple(reversed(_fits_slices(section))), None, ()
+    return (_pixel(at) if at else _sky_position(sky)), _size(size), ()
 
 
-def _slices(text: str, option: str, origin: int) -> tuple[slice, ...]:
-    """Ranges of pixels, from 0; counted from 1 their ends are included."""
+def _numpy_slice(text: str) -> slice:
+    """One entry of an index as numpy has it: an integer, which keeps its axis, or a slice that does not run backwards."""
+    match = re.fullmatch(r"\s*(-?\d+)\s*|\s*(-?\d+)?\s*:\s*(-?\d+)?\s*(?::\s*([1-9]\d*)?\s*)?", text)
+    if match is None:
+        raise click.BadParameter(f"{text!r}: expected a range such as 100:200, -50: or ::2, or a number", param_hint="--index")
+    if match[1]:
+        return slice(int(match[1]), int(match[1]) + 1 or None)
+    return slice(*(part and int(part) for part in match.groups()[1:]))
+
+
+def _fits_slices(text: str) -> tuple[slice, ...]:
+    """Ranges of pixels that count from 1, whose ends are included."""
     ranges = []
-    for part in text.split(","):
+    for part in text.strip().strip("[]").split(","):
         match = re.fullmatch(r"\s*(\d+)\s*:\s*(\d+)\s*", part)
-        if match is None or int(match[1]) < origin or int(match[2]) < int(match[1]) + 1 - origin:
-            raise click.BadParameter(f"{part!r}: expected a range such as 100:200", param_hint=option)
-        ranges.append(slice(int(match[1]) - origin, int(match[2])))
+        if part.strip() == "*":
+            ranges.append(slice(None))
+        elif match is None or int(match[1]) < 1 or int(match[2]) < int(match[1]):
+            message = f"{part!r}: expected a range such as 101:200, which counts from 1 and includes its end, or *"
+            raise click.BadParameter(message, param_hint="--section")
+        else:
+            ranges.append(slice(int(match[1]) - 1, int(match[2])))
     return tuple(ranges)
 
 

@@ -2,7 +2,8 @@
 The commands of ``tilecomp``, each a module of this folder, thin over a function of the package.
 
 A module is loaded when its command is asked for. Exit codes: 0 for success, 1 for files that are bad or could not be
-handled, 2 for a wrong use of the command line, 130 after Ctrl-C, SIGTERM or SIGHUP.
+handled, 2 for a wrong use of the command line, 130 after Ctrl-C, SIGTERM or SIGHUP, 141
+where standard output was closed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = ["main", "tilecomp"]
 COMMANDS = ("info", "list", "pack", "unpack", "cutout", "verify", "salvage", "refs", "plot", "advise")
 
 INTERRUPTED = 130
+CLOSED_PIPE = 141
 
 
 class _Commands(click.Group):
@@ -42,13 +44,14 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             say("interrupted; nothing is half written")
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            raise
+        except BrokenPipeError:  # whoever read the output has enough of it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(CLOSED_PIPE)
         except (TileCompError, OSError, ImportError, ValueError, IndexError, TypeError, MemoryError) as error:
             raise Failure(error) from error
 
 
-@click.command(cls=_Commands)
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="astropy_tilecomp", prog_name="tilecomp")
 def tilecomp():
     """Look at, pack, unpack, check and repair tile-compressed FITS images.

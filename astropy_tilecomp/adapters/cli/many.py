@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -57,6 +58,9 @@ def expand(names: Sequence[str]) -> list[str]:
         found = [name]
         if glob.has_magic(name) and not is_url(name) and not os.path.exists(name):
             found = sorted(glob.glob(name, recursive=True))
+            extended = re.fullmatch(r"(.+)\[([^\[\]]+)\]", name)
+            if not found and extended and os.path.exists(extended[1]):
+                raise Failure(f"{name}: name the HDU by an option: {extended[1]} --hdu {extended[2]}")
             if not found:
                 raise Failure(f"{name}: no file fits this pattern")
         files |= dict.fromkeys(found)
@@ -102,6 +106,8 @@ def _attempt(work: Callable, file: str, threads: int, shown: Bars, stop: threadi
     try:
         with shown.bar(os.path.basename(file)) as tell:
             return False, work(file, threads, _until(stop, tell))
+    except BrokenPipeError:
+        raise
     except _ERRORS as error:
         say_of(file, error)
         return True, None

@@ -1,16 +1,16 @@
-"""Tables on standard output: coloured on a terminal, plain in a pipe, and of full width in both."""
+"""Tables on standard output, of full width everywhere: a terminal wraps what is too long for it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
-from ..extras import extra
+import click
 
 __all__ = ["count_text", "show_table", "size_text"]
 
-WIDTH = 1 << 16
-"""Columns of text, more than any table has: no cell is ever cut, and a terminal wraps what is too long for it."""
-
+_GAP = "   "
+_WITHOUT_COLOUR = (None, "", "dumb", "unknown")
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -29,21 +29,20 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence], *, title: str =
     bold_row : int, optional
         Which row stands out.
     """
-    with extra("cli"):
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-    console = Console(width=WIDTH, highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
-        table.add_column(Text(name.lstrip(">")), justify="right" if name.startswith(">") else "left", no_wrap=True)
-    for number, row in enumerate(rows):
-        table.add_row(*(Text(str(cell)) for cell in row), style="bold green" if number == bold_row else None)
+    names = [name.lstrip(">") for name in columns]
+    cells = [names, *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[number]) for row in cells) for number in range(len(columns))]
+    lines = [_GAP.join(_set(cell, width, name) for cell, width, name in zip(row, widths, columns)).rstrip() for row in cells]
     if title:
-        console.print(Text(title), soft_wrap=True)
-    console.print(table)
+        click.echo(title)
+    for number, line in enumerate([lines[0], "─" * (sum(widths) + len(_GAP) * (len(widths) - 1)), *lines[1:]], -2):
+        stands_out = number == bold_row and os.environ.get("TERM") not in _WITHOUT_COLOUR
+        click.echo(click.style(line, fg="green", bold=True) if stands_out else line)
+
+
+def _set(cell: str, width: int, name: str) -> str:
+    """A cell as wide as its column."""
+    return cell.rjust(width) if name.startswith(">") else cell.ljust(width)
 
 
 def count_text(n: int, noun: str) -> str:

@@ -21,10 +21,10 @@ import numpy as np
 from .atomic import copy_range, replacing
 from .codecs.buffers import unmasked
 from .codecs.finalize import to_stored
-from .encode import encode_box
+from .encode import EncodedTiles, encode_box
 from .errors import HeaderError, UnsupportedError, cut_file_error
 from .files import FoundHDU, find_image
-from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS
+from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS, UNCOMPRESSED_DATA
 from .read import TileReader
 from .sources import FileSource
 from .tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of, parse_value, split_cards
@@ -207,7 +207,8 @@ class _Image:
             if not _differ(old, pixels):
                 continue
             rows.append(row)
-            pieces += encode_box(pixels, params, where.tile, quantize_level=level, **self._encoding)
+            encoded = encode_box(pixels, params, where.tile, quantize_level=level, **self._encoding)
+            pieces += [self._as_column_allows(piece, pixels) for piece in encoded]
             first = [part.start for part in box]
             sums = [total + sum_of_pixels(part, first, params.image_shape) for total, part in zip(sums, (old, pixels))]
         if not rows:
@@ -215,6 +216,15 @@ class _Image:
         arrays = (np.concatenate([getattr(piece, name) for piece in pieces])
                   for name in ("column", "nbytes", "zscale", "zzero", "has_null"))
         return _NewTiles(np.array(rows), *arrays, b"".join(piece.heap for piece in pieces), tuple(sums))
+
+    def _as_column_allows(self, tile: EncodedTiles, pixels: np.ndarray) -> EncodedTiles:
+        """A tile that could not be quantized, kept raw where the table does so: cfitsio reads only one of the two columns."""
+        has = self.layout.fields
+        if tile.column[0] != COLUMN_NAMES.index(GZIP_COMPRESSED_DATA) or GZIP_COMPRESSED_DATA in has or UNCOMPRESSED_DATA not in has:
+            return tile
+        raw = pixels.astype(pixels.dtype.newbyteorder(">")).tobytes()
+        column = np.array([COLUMN_NAMES.index(UNCOMPRESSED_DATA)], np.uint8)
+        return replace(tile, column=column, nbytes=np.array([len(raw)]), heap=memoryview(raw))
 
     def _with_scale_of(self, selection: Selection) -> CompressionParams:
         """The parameters, with the scale that stands in the streams of an HCOMPRESS_1 image: headers mean different things."""

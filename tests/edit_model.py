@@ -8,11 +8,13 @@ quantized and its tile was touched since it was last read from a file.
 import warnings
 from dataclasses import dataclass, field
 
-import fitsio
+import needs
 import numpy as np
 from astropy.io import fits
 
 import astropy_tilecomp as tc
+
+fitsio = needs.module("fitsio")
 
 EXACT = np.longdouble  # holds all 64-bit integers and all doubles
 ROUNDING = 1e-4        # of float32 arithmetic on pixels around 1000

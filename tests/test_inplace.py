@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from small_files import CompressedImage, rice_1
 
 import astropy_tilecomp as tc
 
@@ -282,3 +283,21 @@ def test_sums_are_those_that_were_there_and_right(of_image, sums, tmp_path):
         warnings.simplefilter("error")  # unpack warns of stale sums of the image
         tc.unpack(path, restored)
     assert tc.verify(restored).good
+
+
+def test_a_tile_that_cannot_be_quantized_goes_where_the_table_keeps_such(tmp_path):
+    """Where there is UNCOMPRESSED_DATA, a column GZIP_COMPRESSED_DATA would hide it from cfitsio."""
+    pixels = np.random.default_rng(1).integers(0, 99, (4, 8)).astype("i4")
+    raw = np.full(8, 2.5, ">f4")
+    image = CompressedImage(pixels.shape, (1, 8), -32, "RICE_1", [("ZNAME1", "BYTEPIX"), ("ZVAL1", 4), ("EXTNAME", "IMAGE")])
+    image.add_column("ZSCALE", [0.5] * 4, "1D", ">f8")
+    image.add_column("ZZERO", [10.0] * 4, "1D", ">f8")
+    image.add_tiles([rice_1(row, 4) for row in pixels[:3]] + [None])
+    image.add_tiles([None] * 3 + [raw.tobytes()], column="UNCOMPRESSED_DATA", form="1PE", element=4)
+    path = image.write(tmp_path / "a.fits")
+    fitsio, want = needs.module("fitsio"), tc.read_image(path)
+    tc.replace_pixels(path, np.s_[0], 7.25)
+    want[0] = 7.25
+    assert_array_equal(tc.read_image(path), want)
+    assert_array_equal(fitsio.read(str(path), ext=1)[[0, 3]], want[[0, 3]])
+    assert "GZIP_COMPRESSED_DATA" not in fits.open(path, disable_image_compression=True)[1].columns.names

@@ -68,8 +68,11 @@ class StoredHDU(LazyHDU):
         n_blank = table.header._countblanks()
         table._output_checksum = sums  # where nothing changed, astropy would renew those that it has not verified
         table._prewriteto(inplace=inplace)
-        for _ in range(n_blank - table.header._countblanks()):  # checksums have taken the place of blank cards
+        n_taken = n_blank - table.header._countblanks()  # by checksums, which take the place of blank cards
+        for _ in range(n_taken):
             table.header.append()
+        if n_taken > 0 and sums is True:
+            table.add_checksum(override_datasum=True)
 
     def _verify(self, option="warn"):
         try:

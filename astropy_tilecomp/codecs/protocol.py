@@ -414,8 +414,7 @@ class TileCodec(Configurable):
 
 def _refuse_order_f(buf, algorithm: str) -> None:
     """Refuse what zarr gives to codecs of format 2 under order F: its bytes would come back in another order than they went."""
-    flags = getattr(buf, "flags", None)
-    if isinstance(buf, np.ndarray) and flags.f_contiguous and not flags.c_contiguous:
+    if isinstance(buf, np.ndarray) and buf.flags.f_contiguous and not buf.flags.c_contiguous:
         raise ValueError(f"{algorithm}: the array is in order F, and tiles are coded in order C; use order C, or a C-contiguous copy")
 
 

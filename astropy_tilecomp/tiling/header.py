@@ -225,8 +225,8 @@ def _restored(card: str) -> str:
     keyword, equals, rest = card.removeprefix(kw.KEPT_UNDER).partition(" = ")
     if not card.startswith(kw.KEPT_UNDER) or not equals or not is_reserved(keyword):
         return card
-    value, comment = _VALUE_AND_COMMENT.match(rest.strip()).groups()
-    return compose_card(keyword, value, comment or "")
+    parts = _VALUE_AND_COMMENT.match(rest.strip())
+    return card if parts is None else compose_card(keyword, parts[1], parts[2] or "")
 
 
 def _has_masks(table_cards: Iterable[str]) -> bool:

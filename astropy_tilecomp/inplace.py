@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from .atomic import copy_range, replacing
-from .codecs.buffers import unmasked
+from .codecs.buffers import differing, unmasked
 from .codecs.finalize import to_stored
 from .encode import EncodedTiles, encode_box
 from .errors import HeaderError, UnsupportedError, cut_file_error
@@ -204,7 +204,7 @@ class _Image:
             old = self._reader.read(box)
             pixels = old.copy()
             pixels[where.tile_box] = values[where.out_box]
-            if not _differ(old, pixels):
+            if not differing(pixels, old).any():
                 continue
             rows.append(row)
             encoded = encode_box(pixels, params, where.tile, quantize_level=level, **self._encoding)
@@ -275,14 +275,6 @@ def _stated_level(cards: list[str]) -> float:
         if match:
             return float(match[1])
     return 4.0
-
-
-def _differ(old: np.ndarray, new: np.ndarray) -> bool:
-    """Whether two arrays of stored pixels differ; NaN equals NaN, and 0 differs from -0."""
-    if old.dtype.kind != "f":
-        return bool((old != new).any())
-    same = ((old == new) & (np.signbit(old) == np.signbit(new))) | (np.isnan(old) & np.isnan(new))
-    return not same.all()
 
 
 def _append(path: str, image: _Image, new: _NewTiles) -> None:

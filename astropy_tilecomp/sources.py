@@ -638,11 +638,9 @@ def _copy(file, target, name):
                 _require_room(target, name)
                 target.write(piece)
         target.truncate(target.tell())
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise SourceError(f"{name}: {error}") from error
-    except OSError as error:
-        if isinstance(error, SourceError):
-            raise
+    except SourceError:
+        raise
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise SourceError(f"{name}: {error}") from error
 
 

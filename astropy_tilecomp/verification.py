@@ -15,7 +15,7 @@ from .files import FoundHDU, walk
 from .read import max_nbytes_allowed
 from .slabs import Slab, slabs_of
 from .sources import ByteSource, opened
-from .tiling.checksum import add_words, verify_checksums
+from .tiling.checksum import DataSum, verify_checksums
 from .tiling.params import CompressionParams
 from .tiling.table import TileTable
 
@@ -224,10 +224,10 @@ def _checksums(source: ByteSource, found: FoundHDU) -> tuple[bool | None, bool |
     """Whether CHECKSUM and DATASUM are right; an HDU that is cut off has neither right."""
     if "CHECKSUM" not in found.header and "DATASUM" not in found.header:
         return None, None
-    total, stop = 0, min(found.end, source.nbytes)
+    sums, stop = DataSum(), min(found.end, source.nbytes)
     for at in range(found.data_offset, stop, _PIECE_NBYTES):
-        total = add_words(source.read(at, min(at + _PIECE_NBYTES, stop)), total)
-    return verify_checksums(source.read(found.header_offset, found.data_offset), total)
+        sums.add(source.read(at, min(at + _PIECE_NBYTES, stop)))
+    return verify_checksums(source.read(found.header_offset, found.data_offset), sums.total)
 
 
 def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads, limit: int, progress) -> HDUVerdict:

@@ -74,11 +74,6 @@ class ModelHDU:
         self.touched[outer] = True
 
 
-def same_values(got, want):
-    """Whether two arrays hold the same numbers, whatever their types; NaN equals NaN."""
-    return got.shape == want.shape and np.array_equal(got.astype(EXACT), want.astype(EXACT), equal_nan=True)
-
-
 def require(condition, what):
     """Raise Mismatch unless a condition holds."""
     if not condition:

@@ -22,7 +22,7 @@ __all__ = ["NO_DITHER", "LazyHDU", "Opening", "count_as_unchanged"]
 _ASTROPY_HDU = fits.CompImageHDU  # whatever is in its place later
 _DITHER_NUMBERS = {"SUBTRACTIVE_DITHER_1": 1, "SUBTRACTIVE_DITHER_2": 2}
 _TOLD_BY_THE_LIST = ("_new", "_output_checksum")
-_LIKE_A_COLUMN = re.compile(r"T(UNIT|NULL|DISP|BCOL|DIM|CTYP|CUNI|CRPX|CRVL|CDLT|RPOS)\d+")
+_TAKEN_FOR_THE_TABLE = re.compile(r"ZMASKCMP|T(UNIT|NULL|DISP|BCOL|DIM|CTYP|CUNI|CRPX|CRVL|CDLT|RPOS)\d+")
 NO_DITHER = -1
 
 
@@ -113,13 +113,8 @@ class LazyHDU(_ASTROPY_HDU):
             header = super()._bintable_to_image_header()
         finally:
             self._bintable.header = table
-        kept = table_to_image([*split_cards(table.tostring().encode("latin-1"))])
-        before = None
-        for card in map(fits.Card.fromstring, kept):
-            if card.keyword not in header and (card.keyword == "ZMASKCMP" or _LIKE_A_COLUMN.fullmatch(card.keyword)):
-                place = {} if before is None or before not in header else {"after": before}
-                header.set(card.keyword, card.value, card.comment, **place)
-            before = card.keyword
+        if any(map(_TAKEN_FOR_THE_TABLE.fullmatch, table)):
+            _give_back(header, table_to_image(split_cards(table.tostring().encode("latin-1"))))
         return header
 
     # What can be told without it.
@@ -206,6 +201,16 @@ class LazyHDU(_ASTROPY_HDU):
         """Give up the decoded tiles that are kept; they are decoded again when they are needed."""
         if self._reader is not None:
             self._reader.drop_cache()
+
+
+def _give_back(header: fits.Header, image_cards: list[str]) -> None:
+    """Put cards of the image, which astropy took for those of the table, where they stood."""
+    before = None
+    for card in map(fits.Card.fromstring, image_cards):
+        if card.keyword not in header and _TAKEN_FOR_THE_TABLE.fullmatch(card.keyword):
+            place = {} if before is None or before not in header else {"after": before}
+            header.set(card.keyword, card.value, card.comment, **place)
+        before = card.keyword
 
 
 def count_as_unchanged(header: fits.Header) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..codecs.buffers import unmasked
+from ..codecs.buffers import differing, unmasked
 from ..codecs.finalize import finalize, to_stored
 from ..codecs.quantize import CFITSIO_ZBLANK, STANDARD_ZBLANK
 from ..encode import EncodedTiles
@@ -17,7 +17,7 @@ from ..keywords import GZIP_COMPRESSED_DATA
 from ..read import TileReader
 from ..tiling.grid import TileGrid
 from ..tiling.table import TableLayout, TileTable
-from .astropy_pixels import differing, nearest_stored, to_stored_exactly
+from .astropy_pixels import nearest_stored, to_stored_exactly
 
 __all__ = ["Original", "n_rows", "slabs"]
 

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 from astropy.io import fits
 
-from ..codecs.buffers import unmasked
+from ..codecs.buffers import differing, unmasked
 from ..codecs.finalize import finalize, to_stored
 from ..errors import HeaderError, TileCompWarning
 from ..keywords import GZIP_COMPRESSED_DATA
 from ..tiling.params import CompressionParams
 from ..tiling.shapes import default_tile_shape
 
-__all__ = ["Storage", "choose_storage", "describe_pixels", "differing", "has_offset", "nearest_stored", "to_stored_exactly"]
+__all__ = ["Storage", "choose_storage", "describe_pixels", "has_offset", "nearest_stored", "to_stored_exactly"]
 
 LOSSLESS_OF_FLOATS = ("GZIP_1", "GZIP_2", "NOCOMPRESS")
 """Algorithms that store floats and 64-bit integers exactly."""
@@ -210,15 +210,6 @@ def nearest_stored(values: np.ndarray, params: CompressionParams) -> np.ndarray 
         return to_stored(values, params)
     except ValueError:
         return None
-
-
-def differing(new: np.ndarray, old: np.ndarray) -> np.ndarray:
-    """Where two arrays of a type differ; NaN equals NaN, and 0 differs from -0."""
-    differs = new != old
-    if new.dtype.kind == "f":
-        differs &= ~(np.isnan(new) & np.isnan(old))
-        differs |= (new == 0) & (np.signbit(new) != np.signbit(old))
-    return differs
 
 
 def describe_pixels(header: fits.Header, params: CompressionParams, *, scale: bool = True) -> fits.Header:

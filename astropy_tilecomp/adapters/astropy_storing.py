@@ -51,9 +51,8 @@ class StoredHDU(LazyHDU):
 
     def _prewriteto(self, inplace=False):
         self.__dict__["_is_flushed"] = inplace
-        sums = _sums_in(self._bintable)
         table = self._table_to_write()
-        sums = self.__dict__.get("_output_checksum") or (table is not self._bintable and sums)
+        sums = self.__dict__.get("_output_checksum") or (table is not self._bintable and _sums_in(self._bintable))
         if inplace and self._bintable is None and "data" in table.__dict__:
             self.__dict__["_bintable"] = table  # from now on this HDU is in the file that is updated
         elif inplace and self._bintable is not None and table is not self._bintable:

@@ -10,9 +10,10 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -28,7 +29,10 @@ from ..tiling.table import TableLayout
 from .extras import extra
 from .hdu_chunk import codec_document
 
-__all__ = ["ImageReference", "axis_names", "checked_url", "describe", "describe_all", "document_of", "name_images", "references", "scan"]
+__all__ = [
+    "ImageReference", "axis_names", "checked_reference", "checked_url", "describe", "describe_all", "document_of", "name_images",
+    "references", "scan",
+]
 
 HINT_TABLE_NBYTES = 16_000
 """A table of fewer bytes is read together with the header."""
@@ -115,6 +119,37 @@ def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = 
                 f"{source.name} is compressed as a whole, so no byte range of it is an HDU; read it with astropy_tilecomp.open"
             )
         return describe_all(url, source, find_images(source, hdu), scaled, skip=hdu is None)
+
+
+def checked_reference(key: str, place) -> list:
+    """
+    Check a reference to a part of a file.
+
+    Parameters
+    ----------
+    key : str
+        What refers to it.
+    place : object
+        The reference.
+
+    Returns
+    -------
+    list
+        URL alone, or URL, offset and size.
+
+    Raises
+    ------
+    HeaderError
+        If it is something else.
+    """
+    parts = list(place) if isinstance(place, Sequence) and not isinstance(place, str) else []
+    numbers = parts[1:]
+    good = len(parts) in (1, 3) and isinstance(parts[0], str) and all(
+        isinstance(number, Integral) and not isinstance(number, bool) and number >= 0 for number in numbers
+    )
+    if not good:
+        raise HeaderError(f"the reference {key} is {place!r}, expected [URL] or [URL, offset, size]")
+    return parts
 
 
 def checked_url(url) -> str:

@@ -109,8 +109,8 @@ class TileBackend(BackendEntrypoint):
             return _open_references(filename_or_obj, storage_options, dropped)
         source = opened_for_each_read(as_source(filename_or_obj, storage_options))
         try:
-            images = describe_all(source.name, source, find_images(source, hdu), scaled, skip=hdu is None)
             found = {each.number: each for each in find_images(source, hdu)}
+            images = describe_all(source.name, source, found.values(), scaled, skip=hdu is None)
             variables = {
                 name: _variable(source, found[image.number], image, axis_prefix, scaled, chunk_nbytes)
                 for name, image, axis_prefix in name_images(images)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from numbers import Integral
+from collections.abc import Mapping
 
 from ..errors import HeaderError
 from .extras import extra
+from .references import checked_reference
 
 __all__ = ["is_references", "open_references", "read_references", "resolve"]
 
@@ -88,37 +88,6 @@ def read_references(path) -> dict:
     if not isinstance(found, dict):
         raise HeaderError(f"{os.fspath(path)}: found a {type(found).__name__}, expected references: an object with keys of zarr")
     return found
-
-
-def checked_reference(key: str, place) -> list:
-    """
-    Check a reference to a part of a file.
-
-    Parameters
-    ----------
-    key : str
-        What refers to it.
-    place : object
-        The reference.
-
-    Returns
-    -------
-    list
-        URL alone, or URL, offset and size.
-
-    Raises
-    ------
-    HeaderError
-        If it is something else.
-    """
-    parts = list(place) if isinstance(place, Sequence) and not isinstance(place, str) else []
-    numbers = parts[1:]
-    good = len(parts) in (1, 3) and isinstance(parts[0], str) and all(
-        isinstance(number, Integral) and not isinstance(number, bool) and number >= 0 for number in numbers
-    )
-    if not good:
-        raise HeaderError(f"the reference {key} is {place!r}, expected [URL] or [URL, offset, size]")
-    return parts
 
 
 def resolve(references: dict, base: str | None = None) -> dict:

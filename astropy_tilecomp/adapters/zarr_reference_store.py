@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from .. import threads
-from ..errors import HeaderError
 from ..sources import ByteSource, as_source, opened_for_each_read
+from .references import checked_reference
 from .zarr_read_only_store import ReadOnlyStore, range_in
 
 __all__ = ["ReferenceStore"]
@@ -84,17 +84,15 @@ class ReferenceStore(ReadOnlyStore):
         Raises
         ------
         HeaderError
-            If the reference is not a URL, or a list of URL, offset and size.
+            If the reference is neither [URL] nor [URL, offset, size].
         OSError
             If there is no such file, or it cannot be read.
         """
         place = self.references.get(key)
         if place is None or isinstance(place, (str, bytes)):
             return None
-        try:
-            url, offset, nbytes = place if len(place) == 3 else (*place, 0, None)
-        except (TypeError, ValueError):
-            raise HeaderError(f"the reference {key} is {place!r}, expected a URL, or a URL, an offset and a size") from None
+        parts = checked_reference(key, place)
+        url, offset, nbytes = parts if len(parts) == 3 else (*parts, 0, None)
         source = self._source(url)
         stop = source.nbytes if nbytes is None else min(offset + nbytes, source.nbytes)
         return source.part(min(offset, stop), stop)

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-__all__ = ["as_bytes", "as_pixels", "convert", "destination", "unmasked"]
+__all__ = ["as_bytes", "as_pixels", "convert", "destination", "differing", "unmasked"]
 
 
 def as_bytes(buf) -> np.ndarray:
@@ -169,3 +169,24 @@ def convert(pixels: np.ndarray, target: np.ndarray) -> None:
         have = np.iinfo(pixels.dtype)
         pixels = np.clip(pixels, max(limits.min, have.min), min(limits.max, have.max))
     target[...] = pixels
+
+
+def differing(new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """
+    Compare pixels, such that what differs would be read back as something else.
+
+    Parameters
+    ----------
+    new, old : ndarray
+        Of one type and shape.
+
+    Returns
+    -------
+    ndarray of bool
+        Where they differ; NaN equals NaN, and 0 differs from -0.
+    """
+    differs = new != old
+    if new.dtype.kind == "f":
+        differs &= ~(np.isnan(new) & np.isnan(old))
+        differs |= (new == 0) & (np.signbit(new) != np.signbit(old))
+    return differs

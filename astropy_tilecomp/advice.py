@@ -14,8 +14,8 @@ import numpy as np
 
 from .contents import CutoutCost, cutout_cost, read_table
 from .encode import NotEncodableError, encode
-from .errors import HeaderError, cut_file_error
-from .files import FoundHDU, find_image, walk
+from .errors import HeaderError
+from .files import FoundHDU, find_image, require_complete, walk
 from .keywords import DTYPE_OF_BITPIX
 from .read import TileReader, reader_for
 from .sources import BufferSource, ByteSource, opened
@@ -383,8 +383,7 @@ def _offset_dtype(header) -> np.dtype | None:
 def _plain_pixels(source: ByteSource, found: FoundHDU, shape: tuple[int, ...], box: tuple[slice, ...]) -> np.ndarray:
     """A box of the stored pixels of a plain image, whose rows are read whole."""
     dtype = np.dtype(DTYPE_OF_BITPIX[found.header["BITPIX"]]).newbyteorder(">")
-    if found.data_end > source.nbytes:
-        raise cut_file_error(source.name, found.number, found.data_end, source.nbytes)
+    require_complete(source, found)
     lead, rows = box[:-2], box[-2] if len(box) > 1 else slice(0, 1)
     at = 0
     for where, n in zip(lead, shape):

@@ -19,7 +19,8 @@ from .tiling.cards import BLOCK_SIZE, HeaderCards, header_size, read_cards
 from .tiling.values import HeaderValues
 
 __all__ = [
-    "FoundHDU", "begins_with_extension", "find_image", "find_images", "read_image", "read_section", "walk", "warn_of_missing_primary",
+    "FoundHDU", "begins_with_extension", "find_image", "find_images", "read_image", "read_section", "require_complete", "walk",
+    "warn_of_missing_primary",
 ]
 
 FIRST_READ = 4 * BLOCK_SIZE
@@ -143,6 +144,26 @@ def warn_of_missing_primary(file) -> None:
     """
     name = getattr(file, "name", file)
     warnings.warn(f"{name}: begins with an extension, a primary HDU is missing", errors.TileCompWarning, stacklevel=3)
+
+
+def require_complete(source: ByteSource, found: FoundHDU) -> None:
+    """
+    Make sure that a file has all bytes of an HDU.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The whole file.
+    found : FoundHDU
+        The HDU.
+
+    Raises
+    ------
+    HeaderError
+        If the file ends before its data do.
+    """
+    if found.data_end > source.nbytes:
+        raise errors.cut_file_error(source.name, found.number, found.data_end, source.nbytes)
 
 
 def _not_fits(name: str, start: bytes) -> str:

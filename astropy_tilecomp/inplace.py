@@ -22,8 +22,8 @@ from .atomic import copy_range, replacing
 from .codecs.buffers import differing, unmasked
 from .codecs.finalize import to_stored
 from .encode import EncodedTiles, encode_box
-from .errors import HeaderError, UnsupportedError, cut_file_error
-from .files import FoundHDU, find_image
+from .errors import HeaderError, UnsupportedError
+from .files import FoundHDU, find_image, require_complete
 from .keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS, UNCOMPRESSED_DATA
 from .read import TileReader
 from .sources import FileSource
@@ -170,8 +170,7 @@ class _Image:
     """One compressed image of a file, with all that an edit needs to know of it."""
 
     def __init__(self, source: FileSource, found: FoundHDU, threads, engine):
-        if found.data_end > source.nbytes:
-            raise cut_file_error(source.name, found.number, found.data_end, source.nbytes)
+        require_complete(source, found)
         self.found = found
         self.params = CompressionParams.from_header(found.header)
         self.layout = TableLayout.from_header(found.header)

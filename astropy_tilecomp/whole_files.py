@@ -14,8 +14,8 @@ import numpy as np
 from . import errors
 from .atomic import replacing_fits
 from .encode import NotEncodableError, encode
-from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError, cut_file_error
-from .files import FoundHDU, walk
+from .errors import CorruptTileError, HeaderError, TruncatedTileError, UnsupportedError
+from .files import FoundHDU, require_complete, walk
 from .keywords import ALGORITHMS, DTYPE_OF_BITPIX
 from .read import TileReader, reader_for
 from .sources import ByteSource, FileSource, opened
@@ -258,8 +258,7 @@ def _warn(message: str) -> None:
 def _warn_of_padding(source: ByteSource, hdus: list[FoundHDU]) -> None:
     """Say what will not come back: unusual bytes where the standard wants zeros, and bytes behind the last HDU."""
     for found in hdus:
-        if found.data_end > source.nbytes:
-            raise cut_file_error(source.name, found.number, found.data_end, source.nbytes)
+        require_complete(source, found)
         if _is_image(found) and any(source.read(found.data_end, min(found.end, source.nbytes))):
             _warn(f"{source.name}: HDU {found.number} is padded with other bytes than zeros, which are not kept")
     end = hdus[-1].end

@@ -13,12 +13,12 @@ import numpy as np
 from .atomic import copy_range, replacing_fits
 from .codecs.buffers import unmasked
 from .encode import EncodedTiles, encode, encode_box
-from .errors import HeaderError, cut_file_error
-from .files import walk
+from .errors import HeaderError
+from .files import require_complete, walk
 from .keywords import DITHER_METHODS, N_DITHER_SEEDS
 from .sources import FileSource
 from .spool import TileSpool
-from .tiling.cards import CARD_SIZE, format_card, format_cards, join_cards, keyword_of
+from .tiling.cards import CARD_SIZE, cards_of, cut_cards, format_card, format_cards, join_cards, keyword_of
 from .tiling.grid import TileGrid
 from .tiling.header import null_primary
 from .tiling.params import CompressionParams
@@ -195,7 +195,7 @@ def _cards_of(header) -> list[str]:
     if header is None:
         return []
     if hasattr(header, "tostring"):  # an astropy Header
-        return _images_in(header.tostring(sep="", endcard=False, padding=False))
+        return cards_of(header)
     if isinstance(header, Mapping):
         return [image for keyword, value in header.items() for image in _images_for(keyword, value)]
     if isinstance(header, Iterable) and not isinstance(header, str):
@@ -207,12 +207,7 @@ def _cards_of(header) -> list[str]:
 
 def _images_of(card) -> list[str]:
     """A card image as it is, or those of an astropy Card, of which a long string has several."""
-    return [card.ljust(CARD_SIZE)] if isinstance(card, str) else _images_in(str(card))
-
-
-def _images_in(text: str) -> list[str]:
-    """Card images that follow one another."""
-    return [text[at:at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
+    return [card.ljust(CARD_SIZE)] if isinstance(card, str) else cut_cards(str(card))
 
 
 def _images_for(keyword: str, value) -> list[str]:
@@ -323,8 +318,7 @@ class TileWriter:
             return
         with FileSource(path) as source:
             *_, last = walk(source)
-            if last.data_end > source.nbytes:
-                raise cut_file_error(source.name, last.number, last.data_end, source.nbytes)
+            require_complete(source, last)
             stop = last.end
         with open(path, "rb") as old:
             copy_range(old, 0, min(stop, os.fstat(old.fileno()).st_size), self._file)

@@ -11,7 +11,7 @@ from astropy.io.fits.hdu.base import DELAYED
 
 from ..errors import HeaderError, TileCompError, header_errors_at
 from ..read import TileReader
-from ..tiling.cards import CARD_SIZE, split_cards
+from ..tiling.cards import CARD_SIZE, cards_of
 from ..tiling.header import table_to_image
 from ..tiling.params import CompressionParams
 from ..tiling.values import HeaderValues
@@ -114,7 +114,7 @@ class LazyHDU(_ASTROPY_HDU):
         finally:
             self._bintable.header = table
         if any(map(_TAKEN_FOR_THE_TABLE.fullmatch, table)):
-            _give_back(header, table_to_image(split_cards(table.tostring().encode("latin-1"))))
+            _give_back(header, table_to_image(cards_of(table)))
         return header
 
     # What can be told without it.

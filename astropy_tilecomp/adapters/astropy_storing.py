@@ -13,6 +13,7 @@ from astropy.io.fits.verify import _ErrList
 from ..encode import NotEncodableError
 from ..errors import TileCompError
 from ..read import TileReader
+from ..tiling.cards import cards_of
 from ..tiling.header import image_data_sum
 from ..tiling.params import CompressionParams
 from ..write import params_for
@@ -22,7 +23,7 @@ from .astropy_lazy import LazyHDU
 from .astropy_options import LOSSY_SETTINGS
 from .astropy_original import Original
 from .astropy_pixels import Storage, choose_storage, has_offset
-from .astropy_write import cards_of, encoded_table, give_rows, stored_sum, with_header, with_image_checksums
+from .astropy_write import encoded_table, give_rows, stored_sum, with_header, with_image_checksums
 
 __all__ = ["StoredHDU"]
 

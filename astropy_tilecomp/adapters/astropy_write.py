@@ -16,7 +16,7 @@ from ..codecs.finalize import to_stored
 from ..codecs.quantize import STANDARD_ZBLANK
 from ..encode import EncodedTiles, encode
 from ..spool import TileSpool
-from ..tiling.cards import CARD_SIZE
+from ..tiling.cards import cards_of
 from ..tiling.checksum import exchange, sum_of_pixels
 from ..tiling.grid import TileGrid
 from ..tiling.header import image_to_table, is_reserved, renew_image_checksums, replace_image_cards
@@ -25,7 +25,7 @@ from ..tiling.table import TableLayout
 from .astropy_original import Original, n_rows, slabs
 from .astropy_pixels import describe_pixels
 
-__all__ = ["cards_of", "encoded_table", "give_rows", "stored_sum", "table_header", "with_header", "with_image_checksums"]
+__all__ = ["encoded_table", "give_rows", "stored_sum", "table_header", "with_header", "with_image_checksums"]
 
 
 def encoded_table(data, params: CompressionParams, *, image: fits.Header | None = None, table: fits.Header | None = None,
@@ -282,21 +282,3 @@ def stored_sum(data, params: CompressionParams, to_pixels: Callable | None) -> i
             pixels = to_stored(pixels, params)
         total += sum_of_pixels(pixels, (slab.start, *[0] * (pixels.ndim - 1)), params.image_shape)
     return exchange(0, 0, total) if total else 0
-
-
-def cards_of(header: fits.Header) -> list[str]:
-    """
-    The card images of a header.
-
-    Parameters
-    ----------
-    header : fits.Header
-        Any header.
-
-    Returns
-    -------
-    list of str
-        Without END.
-    """
-    text = header.tostring(sep="", endcard=False, padding=False)
-    return [text[at : at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]

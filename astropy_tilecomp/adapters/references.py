@@ -18,7 +18,7 @@ from numbers import Integral
 import numpy as np
 
 from ..errors import HeaderError, TileCompWarning, UnsupportedError, cut_file_error, header_errors_at
-from ..files import FoundHDU, find_images
+from ..files import FoundHDU, find_images, require_complete
 from ..keywords import TABLE_NAME_OF
 from ..remote import has_secret
 from ..sources import ByteSource, InflatedSource, as_source
@@ -201,8 +201,7 @@ def describe_all(url: str, source: ByteSource, found: Iterable[FoundHDU], scaled
     images: list[ImageReference] = []
     faults: list[HeaderError] = []
     for each in found:
-        if each.data_end > source.nbytes:
-            raise cut_file_error(source.name, each.number, each.data_end, source.nbytes)
+        require_complete(source, each)
         try:
             images.append(describe(url, source, each, scaled))
         except HeaderError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 
@@ -43,7 +42,7 @@ class ReferenceStore(ReadOnlyStore):
 
     def _forget(self):
         self._sources: OrderedDict[str, ByteSource] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threads.ForkSafeLock()
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name not in ("_sources", "_lock")}

@@ -14,7 +14,9 @@ __all__ = [
     "BLOCK_SIZE",
     "CARD_SIZE",
     "HeaderCards",
+    "cards_of",
     "compose_card",
+    "cut_cards",
     "format_card",
     "format_cards",
     "header_size",
@@ -68,7 +70,7 @@ class HeaderCards(Mapping):
     @property
     def cards(self) -> list[str]:
         """All card images, 80 characters each, without END."""
-        return [self._text[at:at + CARD_SIZE] for at in range(0, len(self._text), CARD_SIZE)]
+        return cut_cards(self._text)
 
     def get(self, keyword, default=None):
         """
@@ -224,8 +226,41 @@ def split_cards(data) -> list[str]:
     end = _find_end(data, 0)
     if end is None:
         raise HeaderError(f"no END card in the first {len(data)} bytes of the header")
-    text = data[:end].decode("latin-1")
-    return [text[at:at + CARD_SIZE] for at in range(0, end, CARD_SIZE)]
+    return cut_cards(data[:end].decode("latin-1"))
+
+
+def cards_of(header) -> list[str]:
+    """
+    List the card images of an astropy header.
+
+    Parameters
+    ----------
+    header : astropy Header
+        Any header.
+
+    Returns
+    -------
+    list of str
+        Without END.
+    """
+    return cut_cards(header.tostring(sep="", endcard=False, padding=False))
+
+
+def cut_cards(text: str) -> list[str]:
+    """
+    Cut text into card images.
+
+    Parameters
+    ----------
+    text : str
+        Card images that follow one another.
+
+    Returns
+    -------
+    list of str
+        80 characters each.
+    """
+    return [text[at:at + CARD_SIZE] for at in range(0, len(text), CARD_SIZE)]
 
 
 def join_cards(cards: Iterable[str]) -> bytes:

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import astropy_tilecomp as tc
 
+from ...tiling.cards import cards_of
+
 __all__ = ["stepped"]
 
 _DISTORTION = re.compile(r"(A|B|AP|BP)_ORDER|(CPDIS|DQ|CQDIS)[12].*|D2IM.*|PV\d+_\d+[A-Z]?")
@@ -43,8 +45,7 @@ def stepped(cutout: tc.Cutout, steps: Sequence[int]) -> tc.Cutout:
     pixels = cutout.pixels[tuple(slice(None, None, step) for step in steps)]
     for axis, step in zip(range(cutout.pixels.ndim, 0, -1), steps):
         _scale_axis(header, axis, step)
-    text = header.tostring(endcard=False, padding=False)
-    return replace(cutout, pixels=pixels, cards=tuple(text[at:at + 80] for at in range(0, len(text), 80)))
+    return replace(cutout, pixels=pixels, cards=tuple(cards_of(header)))
 
 
 def _scale_axis(header, axis: int, step: int) -> None:

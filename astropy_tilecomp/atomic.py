@@ -11,9 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from .turns import waiting
-from .write_behind import WriteBehindFile
-
 __all__ = ["copy_range", "replacing", "replacing_fits", "sync_folder"]
 
 _COPY_NBYTES = 1 << 24
@@ -48,7 +45,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     Notes
     -----
     The content is synced before the rename and the folder after it, so a crash at any moment leaves the old file or the
-    new one. The disk gets it while it is written; a thread that has a turn gives it to another while it waits for the rest.
+    new one.
     """
     target = os.path.realpath(os.fspath(path))
     _refuse_place(target, overwrite)
@@ -60,8 +57,7 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
                 os.fchmod(file.fileno(), os.stat(target).st_mode & 0o7777)
             yield file
             file.flush()
-            with waiting():
-                _put_in_place(file.fileno(), beside, target, overwrite)
+            _put_in_place(file.fileno(), beside, target, overwrite)
     except BaseException:
         with suppress(OSError):
             os.unlink(beside)
@@ -122,7 +118,7 @@ def _created(beside: str, target: str) -> BinaryIO:
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         raise OSError(error.errno, error.strerror, target) from None
-    raw = WriteBehindFile(descriptor)
+    raw = io.FileIO(descriptor, "w+b")
     raw.name = beside  # astropy looks for free space in the folder of a file that it cannot write
     return io.BufferedRandom(raw)
 

@@ -238,15 +238,14 @@ def thread_row(key, title, kind, algorithm):
     return Row(key, f"{title} (least times)", make, check_equal, {who.OURS_ALONE: 1 / 0.6}, by_least=True)
 
 
-def zarr_row(name, title, settings):
-    """4096 tiles of one row each, read through zarr as one chunk, with some settings of zarr, against direct reads."""
+def zarr_row(name, title):
+    """4096 tiles of one row each, read through zarr as one chunk, against direct reads."""
     def make(workspace):
         import fsspec.implementations.reference
         import zarr
 
         def read_through_zarr():
-            with zarr.config.set(settings):
-                return np.asarray(array[...])
+            return np.asarray(array[...])
 
         path = workspace.packed("i2", "RICE_1", ROW_TILES)
         files = fsspec.implementations.reference.ReferenceFileSystem(tc.references(str(path), hdu=1), asynchronous=True)
@@ -355,9 +354,7 @@ ROWS = [
     command_row("unpack"),
     cutout_row(),
     direct_cutout_row(),
-    zarr_row("zarr", "4096 row tiles through zarr", {}),
-    zarr_row("zarr-buffer", "4096 row tiles through zarr, into PixelBuffer",
-             {"ndbuffer": "astropy_tilecomp.adapters.zarr_buffer.PixelBuffer"}),
+    zarr_row("zarr", "4096 row tiles through zarr"),
     references_row(),
     remote_row(),
     tile_row(1),

@@ -13,8 +13,6 @@ import click
 
 from ...errors import TileCompError
 from ...threads import pool_size
-from ...turns import Turns
-from .memory import keep_freed_memory
 from .messages import Failure, say_of
 from .progress import Bars, bars
 
@@ -22,9 +20,6 @@ __all__ = ["FAILED", "expand", "for_each", "is_url"]
 
 FAILED = "astropy_tilecomp.failed"
 """What `click.Context.meta` has once a file had an error."""
-
-FILES_PER_JOB = 3
-"""Files under way for each thread: one is worked on, the others wait until the disk has them."""
 
 _ERRORS = (TileCompError, OSError, ValueError, IndexError, MemoryError)
 
@@ -89,8 +84,6 @@ def for_each(files: Sequence[str], work: Callable, *, jobs: int | None = None, q
         one with an error.
     """
     jobs = jobs or pool_size()
-    if len(files) > 1:
-        keep_freed_memory()
     with bars(quiet) as shown:
         if len(files) == 1 or jobs == 1:
             results = [_attempt(work, file, jobs, shown) for file in files]
@@ -127,14 +120,8 @@ def _until(stop: threading.Event | None, tell: Callable) -> Callable:
 def _side_by_side(files: Sequence[str], work: Callable, jobs: int, shown: Bars) -> list[tuple[bool, object]]:
     """Several files at once; threads that are left over go to each of them."""
     at_once, stop = min(jobs, len(files)), threading.Event()
-    turns = Turns(at_once)
-
-    def attempt(file: str) -> tuple[bool, object]:
-        with turns:
-            return _attempt(work, file, jobs // at_once, shown, stop)
-
-    with ThreadPoolExecutor(min(FILES_PER_JOB * jobs, len(files))) as pool:
-        futures = [pool.submit(attempt, file) for file in files]
+    with ThreadPoolExecutor(at_once) as pool:
+        futures = [pool.submit(_attempt, work, file, jobs // at_once, shown, stop) for file in files]
         try:
             return [future.result() for future in futures]
         except BaseException:

@@ -9,8 +9,12 @@
 #include <stddef.h>
 
 #define TC_DITHER_COUNT 10000
+#define TC_DITHER_HUNDRED 100
 
 extern const float tc_dither_numbers[TC_DITHER_COUNT];
+
+/* Pixels of the runs from the seeds 100 i ... 100 i + 99. */
+extern const uint32_t tc_dither_hundreds[TC_DITHER_COUNT / TC_DITHER_HUNDRED];
 
 typedef enum {
     TC_NO_DITHER = 0,

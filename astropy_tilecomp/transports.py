@@ -118,13 +118,13 @@ class _FsspecFile(Transport):
         protocol = _protocols(self._fs)[0]
         if protocol in ("memory", "abstract") or hasattr(self._fs, "fo") or has_secret(self._path):
             return super().__reduce__()
-        return _reopened, (protocol, _public_options(self._fs.storage_options), self._path)
+        return _reopened, (type(self), protocol, _public_options(self._fs.storage_options), self._path)
 
 
-def _reopened(protocol: str, options: dict, path: str) -> Transport:
+def _reopened(kind: type[_FsspecFile], protocol: str, options: dict, path: str) -> Transport:
     from fsspec import filesystem
 
-    return transport_for(filesystem(protocol, **options), path)
+    return kind(filesystem(protocol, **options), path)
 
 
 class FsspecTransport(_FsspecFile):

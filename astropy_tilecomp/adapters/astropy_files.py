@@ -11,7 +11,9 @@ from ..sources import BufferSource, ByteSource, SourceFile, as_source
 from ..threads import ForkSafeLock
 from ..tiling.cards import read_cards
 
-__all__ = ["data_unit", "forget_source", "header_of", "open_table", "portable_table", "rewritten", "source_of", "whole_file"]
+__all__ = [
+    "data_unit", "forget_source", "header_of", "is_callers", "list_of", "open_table", "portable_table", "rewritten", "source_of", "whole_file",
+]
 
 _LOCK = ForkSafeLock()
 _INFLATABLE = ("gzip", "bzip2", "zip", "lzma")  # what astropy calls the kinds of whole-file compression as_source knows
@@ -172,3 +174,35 @@ def rewritten(bintable):
     target = io.BytesIO()
     fits.HDUList([fits.PrimaryHDU(), bintable]).writeto(target)
     return open_table(BufferSource(target.getvalue(), "<table in memory>"), 2880)
+
+
+def list_of(hdu):
+    """
+    The list through which the file of an HDU can be edited.
+
+    Parameters
+    ----------
+    hdu : CompImageHDU
+        From a file.
+
+    Returns
+    -------
+    UpdatedHDUList
+
+    Raises
+    ------
+    ValueError
+        If it was not opened by `open` with mode "update", or is not a plain local file.
+    """
+    file = hdu._bintable._file
+    found = None if file is None else getattr(file, "_tilecomp_list", lambda: None)()
+    if found is not None and not file.closed and file.compression:
+        raise ValueError(f"{file.name} is compressed as a whole ({file.compression}): gunzip it first, or change hdu.data")
+    if found is None or file.closed or is_callers(file):
+        raise ValueError('pixels on disk can be replaced in a local file that tc.open(..., mode="update") has open')
+    return found
+
+
+def is_callers(file: _File) -> bool:
+    """Whether a file can only be changed through the file object that the caller gave."""
+    return file.file_like or not isinstance(file.name, str) or not file.name

@@ -11,7 +11,7 @@ from ..codecs.buffers import unmasked
 from ..read import DEFAULT_CACHE_BYTES
 from ..sources import ByteSource
 from ..threads import ForkSafeLock
-from .astropy_files import open_table, portable_table, rewritten
+from .astropy_files import list_of, open_table, portable_table, rewritten
 from .astropy_lazy import NO_DITHER, Opening, count_as_unchanged
 from .astropy_options import (
     ReadOptions,
@@ -252,8 +252,6 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     def _stays_as_stored(self, values) -> bool:
         """Whether values can be written to the file as pixels of the type that is stored there."""
-        from .astropy_update import list_of
-
         list_of(self)  # raises where nothing can be written
         params = self._tile_reader.params
         if self._scaling[0] or params.zbitpix < 0 or params.result_dtype.kind != "f":
@@ -275,8 +273,6 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         self._edit_file(lambda path, number: repack(path, hdu=number))
 
     def _edit_file(self, change) -> None:
-        from .astropy_update import list_of
-
         list_of(self).edit(self, change)
 
     def _take_table(self, table) -> None:

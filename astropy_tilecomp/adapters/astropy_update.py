@@ -15,12 +15,12 @@ from astropy.io.fits.file import _File
 from ..atomic import replacing
 from ..files import walk
 from ..sources import FileSource
-from .astropy_files import forget_source, open_table
+from .astropy_files import forget_source, is_callers, open_table
 from .astropy_flush import has_changed
 from .astropy_hdu import CompImageHDU
 from .astropy_open import HDUList
 
-__all__ = ["UpdatedHDUList", "list_of"]
+__all__ = ["UpdatedHDUList"]
 
 
 class UpdatedHDUList(HDUList):
@@ -54,12 +54,12 @@ class UpdatedHDUList(HDUList):
 
     def _replace_file(self):
         old = self._file
-        with (_copied_to if _is_callers(old) else _put_in_place_of)(old) as target:
+        with (_copied_to if is_callers(old) else _put_in_place_of)(old) as target:
             for hdu in self:
                 hdu._writeto(target, inplace=True, copy=True)
             target.flush()
         forget_source(old)
-        if _is_callers(old):
+        if is_callers(old):
             old.size = old._file.seek(0, os.SEEK_END)
         else:
             old.close()
@@ -113,34 +113,6 @@ class UpdatedHDUList(HDUList):
     def _in_memory(self):
         """The HDUs that were read so far."""
         return (list.__getitem__(self, number) for number in range(list.__len__(self)))
-
-
-def list_of(hdu: CompImageHDU) -> UpdatedHDUList:
-    """
-    The list through which the file of an HDU can be edited.
-
-    Parameters
-    ----------
-    hdu : CompImageHDU
-        From a file.
-
-    Raises
-    ------
-    ValueError
-        If it was not opened by `open` with mode "update", or is not a plain local file.
-    """
-    file = hdu._bintable._file
-    found = None if file is None else getattr(file, "_tilecomp_list", lambda: None)()
-    if found is not None and not file.closed and file.compression:
-        raise ValueError(f"{file.name} is compressed as a whole ({file.compression}): gunzip it first, or change hdu.data")
-    if found is None or file.closed or _is_callers(file):
-        raise ValueError('pixels on disk can be replaced in a local file that tc.open(..., mode="update") has open')
-    return found
-
-
-def _is_callers(file: _File) -> bool:
-    """Whether a file can only be changed through the file object that the caller gave."""
-    return file.file_like or not isinstance(file.name, str) or not file.name
 
 
 @contextmanager

@@ -11,43 +11,11 @@ import numpy as np
 from ..files import find_image
 from ..read import TileReader, reader_for
 from ..sources import as_source, opened_for_each_read
+from ..tiling.grid import CHUNK_NBYTES, tile_chunks
 from ..write import DEFAULT_QUANTIZE_LEVEL, TileWriter
 from .extras import extra
 
-__all__ = ["CHUNK_NBYTES", "TileArray", "tile_chunks", "to_dask", "write_dask"]
-
-CHUNK_NBYTES = 32 << 20
-"""Bytes of a chunk, about, where the caller does not say."""
-
-
-def tile_chunks(shape, tile_shape, itemsize: int, chunk_nbytes: int = CHUNK_NBYTES) -> tuple[int, ...]:
-    """
-    Choose a chunk shape that is a multiple of the tile shape.
-
-    The tile is repeated along the last axis first, which keeps a chunk in one piece of the heap, until it has about as
-    many bytes as are wanted.
-
-    Parameters
-    ----------
-    shape, tile_shape : tuple of int
-        Of the image and of a tile, C order.
-    itemsize : int
-        Bytes of a pixel.
-    chunk_nbytes : int
-        Bytes of a chunk at most, unless a single tile has more.
-
-    Returns
-    -------
-    tuple of int
-        At least the tile, at most the image.
-    """
-    chunk = [max(1, min(tile, length)) for tile, length in zip(tile_shape, shape)]
-    for axis in reversed(range(len(chunk))):
-        fit = chunk_nbytes // max(1, prod(chunk) * itemsize)
-        chunk[axis] = max(chunk[axis], min(chunk[axis] * fit, max(1, shape[axis])))
-        if chunk[axis] < shape[axis]:
-            break
-    return tuple(chunk)
+__all__ = ["TileArray", "to_dask", "write_dask"]
 
 
 class TileArray:

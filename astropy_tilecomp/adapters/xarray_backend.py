@@ -10,8 +10,8 @@ import numpy as np
 from ..files import find_images
 from ..read import TileReader, reader_for
 from ..sources import as_source, opened_for_each_read
+from ..tiling.grid import CHUNK_NBYTES, tile_chunks
 from ..tiling.selection import select_outer
-from .dask_arrays import CHUNK_NBYTES, tile_chunks
 from .extras import extra
 from .references import axis_names, describe_all, name_images
 from .zarr_open import is_references, open_references

@@ -26,6 +26,7 @@ from ..tiling.cards import BLOCK_SIZE, HeaderCards, read_cards
 from ..tiling.table import TableLayout
 from .extras import extra
 from .hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME, codec_document, read_header
+from .zarr_read_only_store import ReadOnlyStore
 from .zarr_selection import read_chunk
 
 with extra("zarr"):
@@ -336,11 +337,9 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
 
 
 def _referred_chunk(byte_getter) -> ByteSource | None:
-    """The chunk as a part of its file, where zarr reads through a `ReferenceStore`; None for all other stores."""
-    from .zarr_reference_store import ReferenceStore
-
+    """The chunk as a part of its file, where zarr reads through a store of this package; None for all other stores."""
     store = getattr(byte_getter, "store", None)
-    return store.chunk(byte_getter.path) if type(store) is ReferenceStore else None
+    return store.chunk(byte_getter.path) if isinstance(store, ReadOnlyStore) else None
 
 
 def _decoded(reader: TileReader, selection, chunk_spec):

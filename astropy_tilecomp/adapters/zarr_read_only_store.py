@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ..errors import UnsupportedError
+from ..sources import ByteSource
 from .extras import extra
 
 with extra("zarr"):
@@ -22,6 +23,10 @@ class ReadOnlyStore(Store):
 
     def __init__(self):
         super().__init__(read_only=True)
+
+    def chunk(self, key: str) -> ByteSource | None:
+        """The bytes of a key as a part of the file that has them; None where they have to be asked for by `get`."""
+        return None
 
     async def get_partial_values(self, prototype, key_ranges):
         """The bytes of several keys."""

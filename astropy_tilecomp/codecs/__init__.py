@@ -15,7 +15,7 @@ from .finalize import finalize, prepare
 from .gzip import Gzip1, Gzip2
 from .hcompress import HCompress1
 from .plio import PLIO1
-from .protocol import Configurable, TileCodec
+from .protocol import Configurable, TileCodec, from_config, register
 from .quantize import NotQuantizableError, PreparedTile, Quantize, dequantize, quantize
 from .raw import NoCompress
 from .rice import Rice1
@@ -23,6 +23,7 @@ from .rice import Rice1
 __all__ = [
     "CODECS",
     "PLIO1",
+    "Configurable",
     "Gzip1",
     "Gzip2",
     "HCompress1",
@@ -45,32 +46,9 @@ __all__ = [
 CODECS = (Rice1, Gzip1, Gzip2, PLIO1, HCompress1, NoCompress, Quantize)
 """All codecs of this package."""
 
+register(*CODECS)
+
 PLIO_OFFSET = 32768
-
-
-def from_config(config: dict) -> Configurable:
-    """
-    Make the codec that a config describes.
-
-    Parameters
-    ----------
-    config : dict
-        As `get_config` of a codec gives; ids of astropy's codecs (FITS_RICE1, ...) are taken too.
-
-    Returns
-    -------
-    TileCodec or Quantize
-        The codec.
-
-    Raises
-    ------
-    ValueError
-        If no codec has that id, or its settings are wrong.
-    """
-    for codec in CODECS:
-        if config.get("id") in (codec.codec_id, *codec.other_ids):
-            return codec.from_config(config)
-    raise ValueError(f"the config has id {config.get('id')!r}, expected one of {', '.join(c.codec_id for c in CODECS)}")
 
 
 def codec_for(params, *, row: int | None = None, column: str = COMPRESSED_DATA,

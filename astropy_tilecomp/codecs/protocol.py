@@ -12,7 +12,7 @@ from ..errors import TrailingBytesError, UnsupportedError
 from . import engine as engines
 from .buffers import as_bytes, as_pixels, convert, destination
 
-__all__ = ["Configurable", "TileCodec"]
+__all__ = ["Configurable", "TileCodec", "from_config", "register"]
 
 CONFIG_VERSION = 1
 MAX_TILE_PIXELS = 2**31 - 1
@@ -87,6 +87,39 @@ class Configurable:
         values = {name: getattr(self, name) for name in self._settings()}
         shown = {name: value.str if isinstance(value, np.dtype) else value for name, value in values.items()}
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in shown.items() if v is not None)})"
+
+
+_REGISTERED: list[type[Configurable]] = []
+
+
+def register(*codecs: type[Configurable]) -> None:
+    """Make codecs known to `from_config`."""
+    _REGISTERED.extend(codecs)
+
+
+def from_config(config: dict) -> Configurable:
+    """
+    Make the codec that a config describes.
+
+    Parameters
+    ----------
+    config : dict
+        As `get_config` of a codec gives; ids of astropy's codecs (FITS_RICE1, ...) are taken too.
+
+    Returns
+    -------
+    TileCodec or Quantize
+        The codec.
+
+    Raises
+    ------
+    ValueError
+        If no codec has that id, or its settings are wrong.
+    """
+    for codec in _REGISTERED:
+        if config.get("id") in (codec.codec_id, *codec.other_ids):
+            return codec.from_config(config)
+    raise ValueError(f"the config has id {config.get('id')!r}, expected one of {', '.join(c.codec_id for c in _REGISTERED)}")
 
 
 def _fields_of(codec: Any) -> dict[str, bool]:

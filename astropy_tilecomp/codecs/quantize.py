@@ -13,7 +13,7 @@ from ..keywords import COMPRESSED_DATA, DITHER_METHODS, N_DITHER_SEEDS
 from . import _kernels
 from .buffers import as_pixels, destination, unmasked
 from .hcompress import plane_shape
-from .protocol import Configurable, TileCodec, checked_shape
+from .protocol import Configurable, TileCodec, checked_shape, from_config
 
 __all__ = ["NotQuantizableError", "PreparedTile", "Quantize", "dequantize", "quantize"]
 
@@ -220,8 +220,6 @@ class Quantize(Configurable):
             if value is not None:
                 set_field(self, name, tuple(map(float, value)) if np.ndim(value) else float(value))
         if isinstance(self.codec, dict):
-            from . import from_config
-
             set_field(self, "codec", from_config(self.codec))
         if self.codec is not None and not isinstance(self.codec, TileCodec):
             raise ValueError(f"codec is {self.codec!r}, expected a codec of tiles or the config of one")

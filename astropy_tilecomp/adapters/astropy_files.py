@@ -12,7 +12,8 @@ from ..threads import ForkSafeLock
 from ..tiling.cards import read_cards
 
 __all__ = [
-    "data_unit", "forget_source", "header_of", "is_callers", "list_of", "open_table", "portable_table", "rewritten", "source_of", "whole_file",
+    "data_unit", "forget_source", "header_of", "is_callers", "list_of",
+    "open_table", "portable_table", "rewritten", "source_of", "whole_file",
 ]
 
 _LOCK = ForkSafeLock()

@@ -5,7 +5,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
-    from .adapters.cli.group import main as command
+    from .cli.group import main as command
 
     command()
 

@@ -12,7 +12,7 @@ from . import threads as pool
 from .codecs import _kernels
 from .codecs import engine as engines
 from .codecs.buffers import unmasked
-from .codecs.quantize import CFITSIO_ZBLANK, DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK
+from .codecs.quantization import CFITSIO_ZBLANK, DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK
 from .errors import HeaderError, TileCompError, UnsupportedError
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams

@@ -1,4 +1,4 @@
-"""One pool of threads for the whole process, and the rule of when to use it."""
+"""Threads for the whole process, the rule of when to use them, and what a fork must not leave locked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from operator import length_hint
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
-__all__ = ["SMALL_JOB", "ForkSafeLock", "pool_size", "run", "thread_count", "waiting_pool"]
+__all__ = ["SMALL_JOB", "ForkSafeLock", "computed_once", "pool_size", "run", "thread_count", "waiting_pool"]
 
 SMALL_JOB = 65536
 """Jobs of fewer pixels than this run in the thread that asks."""
@@ -214,3 +214,39 @@ def _forget_threads() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
+
+
+T = TypeVar("T")
+
+
+class computed_once(Generic[T]):  # noqa: N801  (used as a decorator)
+    """
+    A property whose value is computed once and kept in the instance.
+
+    Parameters
+    ----------
+    compute : callable
+        The method; threads that read at the same time may all call it, and get the same value.
+
+    Notes
+    -----
+    `functools.cached_property` of Python 3.11 holds a lock while it computes.  A child that is forked meanwhile never gets it.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]):
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> computed_once[T]: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance, owner):
+        if instance is None:
+            return self
+        return instance.__dict__.setdefault(self._name, self._compute(instance))

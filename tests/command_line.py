@@ -8,7 +8,7 @@ import sys
 from click.testing import CliRunner
 from needs import REPOSITORY
 
-from astropy_tilecomp.adapters.cli.group import tilecomp
+from astropy_tilecomp.cli.group import tilecomp
 
 COLOURS = re.compile(r"\x1b\[")
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.contents import read_table
-from astropy_tilecomp.files import find_image
+from astropy_tilecomp.hdus import find_image
 from astropy_tilecomp.sources import FileSource
+from astropy_tilecomp.tasks.info import read_table
 
 BROKEN_ROWS = (3, 77, 200)
 

@@ -7,7 +7,7 @@ from damaged_files import star_image
 from needs import SHIPPED
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.advice import CUTOUT_TOLERANCE, SIZE_TOLERANCE
+from astropy_tilecomp.tasks.advise import CUTOUT_TOLERANCE, SIZE_TOLERANCE
 
 
 def test_integers_lose_nothing():

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from servers import range_server
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.adapters.asdf_references import from_asdf, references_from_asdf, to_asdf
+from astropy_tilecomp.adapters.references.asdf import from_asdf, references_from_asdf, to_asdf
 
 asdf = needs.module("asdf")
 needs.module("zarr")

@@ -58,7 +58,7 @@ def test_many_tiles_are_no_python_objects(tmp_path):  # S31
 
 def test_the_adviser_names_a_tile_shape():  # S38
     """Rows of 4096 x 1 are large in no way but what a cutout costs: measured, not guessed."""
-    advise = pytest.importorskip("astropy_tilecomp.advice").advise
+    advise = pytest.importorskip("astropy_tilecomp.tasks.advise").advise
     image = np.random.default_rng(0).normal(300, 8, (600, 600)).astype("i2")
     advice = advise(image, algorithms=["RICE_1"], tile_shapes=["row", (64, 64)])
     shapes = {candidate.tile_shape: candidate for candidate in advice.candidates}

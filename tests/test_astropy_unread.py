@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from small_files import PRIMARY, gzipped
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.adapters.astropy_unread import _UnreadTable, unread_image
+from astropy_tilecomp.adapters.fits.unread import _UnreadTable, unread_image
 
 PIXELS = np.arange(48, dtype="i2").reshape(6, 8)
 HDU = gzipped(PIXELS, (3, 4)).hdu_bytes()

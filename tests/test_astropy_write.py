@@ -130,7 +130,7 @@ def test_the_two_scales_of_hcompress():
 
 
 def test_a_warning_says_once_what_hcomp_scale_means():
-    from astropy_tilecomp.adapters.astropy_options import warn_of_absolute_scale
+    from astropy_tilecomp.adapters.fits.options import warn_of_absolute_scale
 
     warn_of_absolute_scale.cache_clear()
     with pytest.warns(tc.TileCompWarning, match="hcomp_scale is the scale itself"):

@@ -8,19 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from astropy_tilecomp.errors import HeaderError
-from astropy_tilecomp.tiling.cards import (
-    HeaderCards,
-    compose_card,
-    format_card,
-    format_cards,
-    header_size,
-    join_cards,
-    keyword_of,
-    parse_value,
-    read_all_values,
-    read_cards,
-    split_cards,
-)
+from astropy_tilecomp.tiling.cards import compose_card, format_card, format_cards, join_cards, keyword_of, parse_value
+from astropy_tilecomp.tiling.header_cards import HeaderCards, header_size, read_all_values, read_cards, split_cards
 
 
 def header_of(*cards):

@@ -6,7 +6,7 @@ from astropy.io import fits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from astropy_tilecomp.tiling.cards import format_card, join_cards, keyword_of, read_cards
+from astropy_tilecomp.tiling.cards import format_card, join_cards, keyword_of
 from astropy_tilecomp.tiling.checksum import (
     add_words,
     encode_checksum,
@@ -17,6 +17,7 @@ from astropy_tilecomp.tiling.checksum import (
     verify_checksums,
     with_checksums,
 )
+from astropy_tilecomp.tiling.header_cards import read_cards
 
 CARDS = [format_card("SIMPLE", True), format_card("BITPIX", 8), format_card("NAXIS", 1), format_card("NAXIS1", 2880)]
 

@@ -17,7 +17,7 @@ from command_line import COLOURS, fail, leftovers, process, run, succeed
 from damaged_files import star_image, write_broken
 from needs import REPOSITORY
 
-from astropy_tilecomp.adapters.cli.group import COMMANDS
+from astropy_tilecomp.cli.group import COMMANDS
 
 
 def test_help_lists_every_command():
@@ -89,7 +89,7 @@ def test_a_reader_that_goes_away(tmp_path):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shell_completion(shell):
-    done = subprocess.run([sys.executable, "-c", "from astropy_tilecomp.adapters.cli.group import main; main()"], cwd=REPOSITORY,
+    done = subprocess.run([sys.executable, "-c", "from astropy_tilecomp.cli.group import main; main()"], cwd=REPOSITORY,
                           env={**os.environ, "_TILECOMP_COMPLETE": f"{shell}_source"}, capture_output=True, text=True)
     assert "_TILECOMP_COMPLETE" in done.stdout
 
@@ -165,7 +165,7 @@ def test_a_command_starts_without_astropy(tmp_path, words):
     with open(tmp_path / "a.fits", "ab") as file:
         file.write(b"behind")
     code = (
-        "import atexit, sys; from astropy_tilecomp.adapters.cli.group import main;"
+        "import atexit, sys; from astropy_tilecomp.cli.group import main;"
         "atexit.register(lambda: print('astropy' in sys.modules)); main()"
     )
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}

@@ -246,7 +246,7 @@ def test_remote_files_are_read_at_once(paths):
 
 def test_faults_of_servers_are_got_over(paths, monkeypatch):
     needs.module("aiohttp")
-    monkeypatch.setattr("astropy_tilecomp.remote.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("astropy_tilecomp.sources.remote.FIRST_PAUSE", 0.01)
     rng = np.random.default_rng(4)
     kinds, is_faulty = rng.choice(["500", "cut", "short", "drop"], 2000), rng.random(2000) < 0.05
     with range_server({f"{number}.fits": paths[number % 6].read_bytes() for number in range(300)}) as server:

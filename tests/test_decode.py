@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import array_indices, basic_indices, tile_grids
 
-from astropy_tilecomp.codecs import codec_for, finalize
-from astropy_tilecomp.decode import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, _Reading, _window, decode, decode_tiles
+from astropy_tilecomp.codecs import codec_for
+from astropy_tilecomp.codecs import final_pixels as finalize
+from astropy_tilecomp.decode import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, decode, decode_tiles
+from astropy_tilecomp.decode.runs import Runs, _window
 from astropy_tilecomp.errors import CorruptTileError, TrailingBytesError, TruncatedTileError, UnsupportedError
+from astropy_tilecomp.tiling.columns import COLUMN_NAMES
 from astropy_tilecomp.tiling.grid import TileGrid
-from astropy_tilecomp.tiling.plan import coalesce, plan
+from astropy_tilecomp.tiling.layout import TableLayout
 from astropy_tilecomp.tiling.selection import select
-from astropy_tilecomp.tiling.table import COLUMN_NAMES, TableLayout, TileTable
+from astropy_tilecomp.tiling.table import TileTable
+from astropy_tilecomp.tiling.tile_plan import coalesce, plan
 
 
 def plan_of(image, index=..., **options):
@@ -261,7 +265,7 @@ def test_runs_are_even(n_jobs, tile_nbytes, threads, side_by_side):
     jobs = np.arange(n_jobs)
     nbytes = np.full(n_jobs, tile_nbytes)
     tiles = coalesce(jobs, jobs * tile_nbytes, nbytes)
-    runs = _Reading(None, tiles, nbytes, None)._runs(threads, side_by_side)
+    runs = Runs(None, tiles, nbytes, None)._runs(threads, side_by_side)
     assert [job for start, stop in runs for job in range(start, stop)] == jobs.tolist()
     lengths = [stop - start for start, stop in runs]
     unit = SIDE_BY_SIDE if side_by_side else 1

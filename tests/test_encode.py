@@ -11,13 +11,13 @@ from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 from astropy_tilecomp import encode as encode_module
-from astropy_tilecomp import read
 from astropy_tilecomp.encode import NotEncodableError, encode
 from astropy_tilecomp.errors import HeaderError
+from astropy_tilecomp.read import reader as read
 from astropy_tilecomp.sources import BufferSource
-from astropy_tilecomp.tiling.header import image_to_table
 from astropy_tilecomp.tiling.heap import lay_out
 from astropy_tilecomp.tiling.params import CompressionParams
+from astropy_tilecomp.tiling.to_table import image_to_table
 
 CFITSIO_ZBLANK = -(2**31) + 1
 BLOCK = 2880

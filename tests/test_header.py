@@ -11,11 +11,14 @@ from astropy.io import fits
 from conftest import read_manifest
 
 from astropy_tilecomp.errors import HeaderError
-from astropy_tilecomp.tiling.cards import format_card, join_cards, keyword_of, parse_value, read_cards, split_cards
-from astropy_tilecomp.tiling.header import image_to_table, is_reserved, null_primary, primary_extras, table_to_image
+from astropy_tilecomp.tiling.cards import format_card, join_cards, keyword_of, parse_value
+from astropy_tilecomp.tiling.header_cards import read_cards, split_cards
 from astropy_tilecomp.tiling.heap import table_layout
+from astropy_tilecomp.tiling.image_keywords import is_reserved
+from astropy_tilecomp.tiling.layout import TableLayout
 from astropy_tilecomp.tiling.params import CompressionParams
-from astropy_tilecomp.tiling.table import TableLayout
+from astropy_tilecomp.tiling.to_image import null_primary, primary_extras, table_to_image
+from astropy_tilecomp.tiling.to_table import image_to_table
 
 PARAMS = CompressionParams("RICE_1", 16, (5, 7), (1, 7), blocksize=32, bytepix=2)
 LAYOUT = table_layout(PARAMS, np.ones(5), np.full(5, 11))

@@ -12,8 +12,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-from astropy_tilecomp import large_arrays
-from astropy_tilecomp.large_arrays import HAS_HUGE_PAGES, LARGEST_KEPT, LEAST_NBYTES, MOST_KEPT, empty
+from astropy_tilecomp.read import large_arrays
+from astropy_tilecomp.read.large_arrays import HAS_HUGE_PAGES, LARGEST_KEPT, LEAST_NBYTES, MOST_KEPT, empty
 
 HUGE_PAGE = 2 << 20
 SHAPES = [(), (0,), (3, 0, 2), (5, 7), (1, HUGE_PAGE // 2, 2), (4 * HUGE_PAGE + 3,)]
@@ -101,7 +101,7 @@ def resident_of(code):
     """Kilobytes in memory that some lines of Python leave more than there were after the imports."""
     program = f"""if True:
         import numpy as np
-        from astropy_tilecomp.large_arrays import empty
+        from astropy_tilecomp.read.large_arrays import empty
         def resident():
             return int(open("/proc/self/statm").read().split()[1]) * 4
         def filled(nbytes):
@@ -163,7 +163,7 @@ def test_an_array_may_live_until_the_interpreter_ends(keep):
     code = f"""if True:
         import sys
         import numpy as np
-        from astropy_tilecomp.large_arrays import empty
+        from astropy_tilecomp.read.large_arrays import empty
         array = empty((20_000_000,), np.dtype("u1"))
         {keep}
     """

@@ -17,7 +17,7 @@ READ = PEAK + """
 import numpy as np
 from astropy.io import fits
 import astropy_tilecomp as tc
-import astropy_tilecomp.adapters.astropy_open, astropy_tilecomp.files
+import astropy_tilecomp.adapters.fits.hdulist, astropy_tilecomp.hdus
 before = peak_nbytes()
 data = {read}
 print(data.nbytes, peak_nbytes() - before, data.dtype.str, int(data[5, 7]))

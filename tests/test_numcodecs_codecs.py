@@ -13,12 +13,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from tiles import CODECS, each_codec, pixels_for
 
-from astropy_tilecomp import codecs
 from astropy_tilecomp.codecs import PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Quantize, Rice1
+from astropy_tilecomp.codecs import registry as codecs
 
 numcodecs = needs.module("numcodecs")
 zarr = needs.module("zarr")
-adapter = pytest.importorskip("astropy_tilecomp.adapters.numcodecs_codecs")
+adapter = pytest.importorskip("astropy_tilecomp.adapters.zarr.numcodecs")
 
 CHUNK = (6, 10)
 FOR_STORES = [codec for codec in CODECS if codec.tile_shape == CHUNK]
@@ -35,7 +35,7 @@ def test_entry_points():
     project = tomllib.loads((needs.REPOSITORY / "pyproject.toml").read_text())["project"]
     points = project["entry-points"]["numcodecs.codecs"]
     for codec in codecs.CODECS:
-        assert points.pop(codec.codec_id) == f"astropy_tilecomp.adapters.numcodecs_codecs:{codec.__name__}"
+        assert points.pop(codec.codec_id) == f"astropy_tilecomp.adapters.zarr.numcodecs:{codec.__name__}"
         assert getattr(adapter, codec.__name__) is codec
     assert set(points) == {"astropy_tilecomp.hdu", "astropy_tilecomp.tiles", "astropy_tilecomp.frame"}
 

@@ -10,7 +10,7 @@ from astropy.io import fits
 from conftest import read_manifest
 
 from astropy_tilecomp.errors import HeaderError, UnsupportedError
-from astropy_tilecomp.tiling.cards import read_cards
+from astropy_tilecomp.tiling.header_cards import read_cards
 from astropy_tilecomp.tiling.params import CompressionParams
 
 INTEGER = {

@@ -97,7 +97,7 @@ def test_a_file_that_changed_is_refused(path):
 
 
 def test_an_error_survives_pickling():
-    from astropy_tilecomp.adapters.astropy_errors import as_cfitsio_error
+    from astropy_tilecomp.adapters.fits.errors import as_cfitsio_error
 
     error = as_cfitsio_error(tc.TruncatedTileError("ends", tile=(1, 2), row=5, algorithm="RICE_1", byte_range=(10, 30)))
     twin = again(error)

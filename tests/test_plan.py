@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from strategies import byte_pieces
 
 from astropy_tilecomp.tiling.grid import TileGrid
+from astropy_tilecomp.tiling.layout import TableLayout
 from astropy_tilecomp.tiling.params import CompressionParams
-from astropy_tilecomp.tiling.plan import MAX_RANGE, coalesce, plan
 from astropy_tilecomp.tiling.selection import select
-from astropy_tilecomp.tiling.table import TableLayout, TileTable
+from astropy_tilecomp.tiling.table import TileTable
+from astropy_tilecomp.tiling.tile_plan import MAX_RANGE, coalesce, plan
 
 PARAMS = CompressionParams("RICE_1", 16, (40, 60), (10, 20))
 GRID = TileGrid(PARAMS.image_shape, PARAMS.tile_shape)

@@ -16,7 +16,9 @@ from astropy_tilecomp.codecs import (
     Rice1,
     dequantize,
     from_config,
-    quantize,
+)
+from astropy_tilecomp.codecs import (
+    quantization as quantize,
 )
 from astropy_tilecomp.errors import CorruptTileError, HeaderError, TileCompError
 

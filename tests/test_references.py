@@ -16,7 +16,7 @@ from test_cases import REFUSALS, each_case
 from test_zarr_codecs import draw_selection
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.adapters.numcodecs_codecs import TileBox, WholeHDU
+from astropy_tilecomp.adapters.zarr.numcodecs import TileBox, WholeHDU
 from astropy_tilecomp.codecs import Rice1
 
 zarr = needs.module("zarr")
@@ -217,13 +217,13 @@ EXTRAS = {
     "zarr": (["zarr", "numcodecs"], "tc.open_references(tc.references(path))"),
     "zarr references": (["zarr"], "tc.open_references(tc.references(path))"),
     "zarr store": (["zarr", "numcodecs"], "tc.TileStore(tc.tile_references(path, framed=True))"),
-    "zarr codec": (["zarr"], "import astropy_tilecomp.adapters.zarr_codecs"),
-    "zarr tiles": (["zarr"], "import astropy_tilecomp.adapters.zarr_tile_codecs"),
-    "zarr numcodecs": (["numcodecs"], "import astropy_tilecomp.adapters.numcodecs_codecs"),
+    "zarr codec": (["zarr"], "import astropy_tilecomp.adapters.zarr.hdu_codec"),
+    "zarr tiles": (["zarr"], "import astropy_tilecomp.adapters.zarr.tile_codecs"),
+    "zarr numcodecs": (["numcodecs"], "import astropy_tilecomp.adapters.zarr.numcodecs"),
     "kerchunk": (["kerchunk"], "tc.process_file(path)"),
     "kerchunk parquet": (["fastparquet", "pandas"], "tc.tile_references(path, framed=True).to_parquet(path + '.refs')"),
     "virtualizarr": (["virtualizarr"], "tc.TileCompParser()('file://' + path, None)"),
-    "xarray": (["xarray"], "import astropy_tilecomp.adapters.xarray_backend"),
+    "xarray": (["xarray"], "import astropy_tilecomp.adapters.xarray"),
     "dask": (["dask"], "tc.to_dask(path)"),
     "remote": (["fsspec"], "tc.read_image('http://127.0.0.1:9/a.fits')"),
 }

@@ -15,9 +15,8 @@ from numpy.testing import assert_array_equal
 from servers import PATIENCE, all_together, range_server, s3_server
 
 import astropy_tilecomp as tc
-from astropy_tilecomp import remote
-from astropy_tilecomp.remote import RemoteSettings
-from astropy_tilecomp.sources import as_source
+from astropy_tilecomp.sources import as_source, remote
+from astropy_tilecomp.sources.remote_settings import RemoteSettings
 
 fsspec = needs.module("fsspec")
 needs.module("aiohttp")

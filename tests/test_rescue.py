@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from small_files import CompressedImage
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.rescue import salvaged_name
+from astropy_tilecomp.tasks.salvage import salvaged_name
 
 CASES = [
     ("i2", {}), ("i2", {"algorithm": "HCOMPRESS_1"}), ("i2", {"algorithm": "PLIO_1"}), ("i2", {"algorithm": "GZIP_2"}),

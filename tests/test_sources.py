@@ -296,7 +296,8 @@ def test_a_file_that_changed_is_not_opened_again(path):
 
 
 def test_no_credential_enters_a_repr_or_a_pickle():
-    from astropy_tilecomp.transports import _public_options, has_secret, public_url
+    from astropy_tilecomp.sources.transport_fsspec import _public_options
+    from astropy_tilecomp.sources.urls import has_secret, public_url
 
     signed = "https://me:pw@host/a.fits?X-Amz-Signature=abc&X-Amz-Credential=def"
     assert public_url(signed) == "https://host/a.fits?..."
@@ -342,7 +343,7 @@ def test_zeros_of_an_inflated_file_take_no_disk(tmp_path):
 
 
 def test_an_inflated_file_leaves_room_on_the_disk(tmp_path, monkeypatch):
-    from astropy_tilecomp import sources
+    from astropy_tilecomp.sources import base as sources
 
     path = tmp_path / "a.fits.gz"
     with gzip.open(path, "wb") as file:

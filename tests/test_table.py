@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from astropy_tilecomp.errors import HeaderError, TruncatedTileError, UnsupportedError
-from astropy_tilecomp.tiling.table import COLUMN_NAMES, Fault, TableLayout, TileTable, describe_column
+from astropy_tilecomp.tiling.columns import COLUMN_NAMES, describe_column
+from astropy_tilecomp.tiling.descriptors import Fault
+from astropy_tilecomp.tiling.layout import TableLayout
+from astropy_tilecomp.tiling.table import TileTable
 
 
 def header_of(*columns, n_rows=4, pcount=1000, **more):

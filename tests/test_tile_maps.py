@@ -7,7 +7,7 @@ from needs import SHIPPED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.tile_maps import estimate_noise
+from astropy_tilecomp.tasks.tile_maps import estimate_noise
 
 
 def test_integers(tmp_path):

@@ -7,8 +7,8 @@ from damaged_files import BROKEN_ROWS, star_image, streams_of, write_broken
 from needs import SHIPPED
 
 import astropy_tilecomp as tc
-from astropy_tilecomp import verification
 from astropy_tilecomp.codecs import engines
+from astropy_tilecomp.tasks import verify as verification
 
 WRONG_CHECKSUMS = {"dkist_dkist4x4.fits", "dkist_nso_dkist.fits", "legacypipe_ksb_staticmask_ood_v1.fits.fz"}
 ALGORITHMS = ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1"]

@@ -10,10 +10,11 @@ import pytest
 from astropy.io import fits
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.files import walk
+from astropy_tilecomp.hdus import walk
 from astropy_tilecomp.sources import as_source
-from astropy_tilecomp.tiling.cards import split_cards
-from astropy_tilecomp.tiling.header import is_mandatory, table_to_image
+from astropy_tilecomp.tiling.header_cards import split_cards
+from astropy_tilecomp.tiling.image_keywords import is_mandatory
+from astropy_tilecomp.tiling.to_image import table_to_image
 
 fitsio = needs.module("fitsio")
 

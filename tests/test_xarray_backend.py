@@ -128,7 +128,7 @@ def test_stored_pixels_and_blank(tmp_path):
     ("a.fits.fz", True), ("A.FIT.FZ", True), ("s3://b/a.fits.fz?x=1", True), ("a.fits", False), ("a.nc", False), (b"bytes", False),
 ])  # fmt: skip
 def test_which_names_it_takes(name, expected):
-    from astropy_tilecomp.adapters.xarray_backend import TileBackend
+    from astropy_tilecomp.adapters.xarray import TileBackend
 
     assert TileBackend().guess_can_open(name) is expected
 

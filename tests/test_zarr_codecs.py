@@ -14,12 +14,13 @@ from servers import all_together, range_server
 from test_real_files import FILES, REAL
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.files import find_image
+from astropy_tilecomp.hdus import find_image
 from astropy_tilecomp.sources import as_source
 from astropy_tilecomp.tiling.grid import TileGrid
+from astropy_tilecomp.tiling.layout import TableLayout
 from astropy_tilecomp.tiling.params import CompressionParams
 from astropy_tilecomp.tiling.selection import select
-from astropy_tilecomp.tiling.table import TableLayout, TileTable
+from astropy_tilecomp.tiling.table import TileTable
 
 zarr = needs.module("zarr")
 fsspec = needs.module("fsspec")
@@ -401,7 +402,7 @@ def test_a_broken_tile_is_an_error(tmp_path):
 
 
 def test_the_codec_survives_json_and_pickle(panoptes):  # S3
-    from astropy_tilecomp.adapters.zarr_codecs import TileHDUCodec
+    from astropy_tilecomp.adapters.zarr.hdu_codec import TileHDUCodec
 
     codec = TileHDUCodec(tile_shape=(1, 700), header_size=9000)
     assert TileHDUCodec.from_dict(json.loads(json.dumps(codec.to_dict()))) == codec
@@ -413,7 +414,7 @@ def test_the_codec_survives_json_and_pickle(panoptes):  # S3
 
 @pytest.mark.parametrize("change", [{"version": 2}, {"unknown": 1}, {"version": None}], ids=str)
 def test_other_configurations_are_refused(change):
-    from astropy_tilecomp.adapters.zarr_codecs import TileHDUCodec
+    from astropy_tilecomp.adapters.zarr.hdu_codec import TileHDUCodec
 
     with pytest.raises(ValueError, match="expected, found"):
         TileHDUCodec.from_dict({"name": "astropy_tilecomp.hdu", "configuration": {"version": 1} | change})
@@ -425,8 +426,8 @@ def test_other_configurations_are_refused(change):
 ], ids=str)
 def test_values_of_another_type_are_refused(change):
     """When the array is opened, not in the middle of a read; a text "false" is no truth value."""
-    from astropy_tilecomp.adapters.whole_hdu import WholeHDU
-    from astropy_tilecomp.adapters.zarr_codecs import TileHDUCodec
+    from astropy_tilecomp.adapters.zarr.hdu_codec import TileHDUCodec
+    from astropy_tilecomp.adapters.zarr.whole_hdu import WholeHDU
 
     with pytest.raises(ValueError, match="expected"):
         TileHDUCodec.from_dict({"name": "astropy_tilecomp.hdu", "configuration": {"version": 1} | change})

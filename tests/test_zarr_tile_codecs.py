@@ -10,12 +10,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from tiles import SHAPE, each_codec, pixels_for
 
-from astropy_tilecomp import codecs
 from astropy_tilecomp.codecs import Gzip1, Rice1
+from astropy_tilecomp.codecs import registry as codecs
 from astropy_tilecomp.errors import CorruptTileError, UnsupportedError
 
 zarr = needs.module("zarr")
-adapter = pytest.importorskip("astropy_tilecomp.adapters.zarr_tile_codecs")
+adapter = pytest.importorskip("astropy_tilecomp.adapters.zarr.tile_codecs")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -37,7 +37,7 @@ def test_entry_points():
     points = project["entry-points"]["zarr.codecs"]
     for codec in codecs.CODECS:
         if codec is not codecs.Quantize:
-            name = f"astropy_tilecomp.adapters.zarr_tile_codecs:{codec.__name__}Tile"
+            name = f"astropy_tilecomp.adapters.zarr.tile_codecs:{codec.__name__}Tile"
             assert points[codec.codec_id] == name
             assert getattr(adapter, name.split(":")[1]).codec_class is codec
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..files import find_image
-from ..read import TileReader
-from ..sources import opened
-from ..tile_maps import TileMaps, map_tiles
+from ..hdus import find_image
+from ..read.reader import TileReader
+from ..sources.opening import opened
+from ..tasks.tile_maps import TileMaps, map_tiles
 from .extras import extra
 
 __all__ = ["MAPS", "plot", "plot_maps"]

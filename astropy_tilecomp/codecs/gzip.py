@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import CorruptTileError
 from . import _kernels
-from .protocol import require_integer
+from .config import require_integer
 from .raw import BigEndianCodec, big_endian_bytes
 
 __all__ = ["Gzip1", "Gzip2"]

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from . import _kernels
-from .protocol import TileCodec, require_integer
+from .config import require_integer
+from .protocol import TileCodec
 
 __all__ = ["HCompress1"]
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from . import _kernels
-from .protocol import TileCodec, require_integer
+from .config import require_integer
+from .protocol import TileCodec
 from .rice import set_tilesize
 
 __all__ = ["PLIO1"]

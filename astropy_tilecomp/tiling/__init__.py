@@ -5,15 +5,21 @@ Header -> `CompressionParams` -> `TileGrid` -> `select`; table bytes -> `TileTab
 fetch and where in it each tile is. `heap` and `header` are the way back, for writers.
 """
 
-from .cards import HeaderCards, header_size, join_cards, read_cards, split_cards
+from .axis_selection import AxisSelection, TileSelection
+from .cards import join_cards
+from .columns import TableColumn
+from .descriptors import Fault
 from .grid import TileGrid
-from .header import image_to_table, table_to_image
+from .header_cards import HeaderCards, header_size, read_cards, split_cards
 from .heap import lay_out
+from .layout import TableLayout
 from .params import CompressionParams
-from .plan import ReadPlan, TileRanges, coalesce, plan
-from .selection import AxisSelection, Selection, TileSelection, select
+from .selection import Selection, select
 from .shapes import default_tile_shape, fit_tile_shape, whole_tile_shape
-from .table import Fault, TableColumn, TableLayout, TileTable
+from .table import TileTable
+from .tile_plan import ReadPlan, TileRanges, coalesce, plan
+from .to_image import table_to_image
+from .to_table import image_to_table
 
 __all__ = [
     "AxisSelection",

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .cards import format_card, join_cards, keyword_of, read_cards
+from .cards import format_card, join_cards, keyword_of
+from .header_cards import read_cards
 
 __all__ = [
     "DataSum", "add_words", "encode_checksum", "exchange", "renew_checksums", "stated_data_sum", "sum_of_pixels",

@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass, field
 from math import prod
 
-from ..computed import computed_once
+from ..threads import computed_once
 
 __all__ = ["CHUNK_NBYTES", "TileGrid", "tile_chunks"]
 

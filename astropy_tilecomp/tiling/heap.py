@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .. import keywords as kw
+from .columns import COLUMN_NAMES, TableColumn, describe_column
+from .layout import TableLayout
 from .params import CompressionParams
 from .shapes import STYLES
-from .table import COLUMN_NAMES, TableColumn, TableLayout, TileTable, describe_column
+from .table import TileTable
 
 __all__ = ["descriptor_for", "lay_out", "table_layout"]
 

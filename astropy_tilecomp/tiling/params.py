@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 
 from .. import keywords as kw
-from ..computed import computed_once
 from ..errors import HeaderError, UnsupportedError
+from ..threads import computed_once
 from .values import HeaderValues, require
 
 __all__ = ["CompressionParams"]

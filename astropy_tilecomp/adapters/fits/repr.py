@@ -1,0 +1,94 @@
+"""How images and sections show themselves: a line in a shell, a small table in a notebook. No table and no tile is read."""
+
+from __future__ import annotations
+
+from html import escape
+
+from ...errors import TileCompError
+
+__all__ = ["facts_of", "html_of", "line_of"]
+
+_CELL = "padding: 0 1em 0 0; text-align: left; vertical-align: top"
+
+
+def facts_of(hdu) -> dict[str, str]:
+    """
+    What the header of a compressed image says, in words.
+
+    Parameters
+    ----------
+    hdu : CompImageHDU
+        From a file or in memory; a header that breaks the format is one of the facts.
+
+    Returns
+    -------
+    dict of str to str
+        Name of each fact to its text.
+    """
+    if hdu._bintable is None:
+        return _facts_in_memory(hdu)
+    try:
+        reader = hdu._tile_reader
+    except (TileCompError, ValueError) as error:  # the latter for a file that was closed
+        return {"problem": str(error)}
+    params, nbytes = reader.params, reader.layout.data_nbytes
+    quantized = {"quantization": params.zquantiz} if params.quantized else {}
+    return {
+        "image": f"{_times(params.image_shape)} {reader.result_dtype}", "algorithm": params.zcmptype,
+        "tiles": f"{params.n_tiles} tiles of {_times(params.tile_shape)}", **quantized,
+        "size": f"{nbytes / 1e6:.3g} MB, ratio {params.n_pixels * params.dtype.itemsize / max(nbytes, 1):.2f}",
+    }
+
+
+def _facts_in_memory(hdu) -> dict[str, str]:
+    data = hdu.data
+    image = "no pixels" if data is None else f"{_times(data.shape)} {data.dtype} in memory"
+    return {"image": image, "algorithm": f"{hdu.compression_type} when it is written"}
+
+
+def _times(shape) -> str:
+    return " x ".join(map(str, shape))
+
+
+def line_of(hdu, kind: str) -> str:
+    """
+    Show an image in a line.
+
+    Parameters
+    ----------
+    hdu : CompImageHDU
+        The image.
+    kind : str
+        What stands in front: "CompImageHDU", or "section of".
+
+    Returns
+    -------
+    str
+        As ``<CompImageHDU 'SCI': 700 x 700 uint16, RICE_1, 700 tiles of 1 x 700, 0.558 MB, ratio 1.76>``.
+    """
+    return f"<{kind} {hdu.name!r}: {', '.join(facts_of(hdu).values())}>"
+
+
+def html_of(hdu, kind: str, more: dict[str, str] | None = None) -> str:
+    """
+    Show an image as a table in a notebook.
+
+    Parameters
+    ----------
+    hdu : CompImageHDU
+        The image.
+    kind : str
+        What stands in front, as for `line_of`.
+    more : dict of str to str, optional
+        Other facts.
+
+    Returns
+    -------
+    str
+        HTML; whatever comes from the file is escaped.
+    """
+    facts = facts_of(hdu) | (more or {})
+    rows = "".join(
+        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(text)}</td></tr>' for name, text in facts.items()
+    )
+    return f"<div><code>{escape(kind)} {escape(repr(hdu.name))}</code><table>{rows}</table></div>"

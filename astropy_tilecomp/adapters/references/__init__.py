@@ -1,0 +1,1 @@
+"""References: zarr arrays whose chunks are bytes of FITS files."""

@@ -1,0 +1,530 @@
+"""
+References to single tiles, or to runs of tiles that lie one after the other: a zarr chunk for each.
+
+All of it is arrays, never an object for each tile, so that images of millions of tiles are no matter.  Plain references,
+which fsspec reads alone, can hold lossless images of whole tiles; for all else `TileStore` puts a frame before the bytes.
+Where one reference for a whole image is enough, `astropy_tilecomp.references` is simpler and reads any image.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from ...codecs.registry import codec_for
+from ...errors import CorruptTileError, HeaderError, UnsupportedError
+from ...hdus import find_image
+from ...sources.inflated import InflatedSource
+from ...sources.opening import as_source
+from ...threads import computed_once
+from ...tiling.columns import COLUMN_NAMES
+from ...tiling.grid import TileGrid
+from ...tiling.layout import TableLayout
+from ...tiling.params import CompressionParams
+from ...tiling.table import TileTable
+from ..extras import extra
+from ..zarr.frames import FRAME_CODEC_NAME, FramedTiles, TileFrame, params_document, params_of
+from ..zarr.tile_boxes import TileBox
+from .names import axis_names, name_images
+from .parquet import read_parquet, write_parquet
+from .scan import ImageReference, checked_url, describe
+
+__all__ = ["TileReferences", "tile_references"]
+
+VERSION = 1
+RECORD_SIZE = 100_000
+"""References in one parquet file."""
+
+HDU_WAY = "; astropy_tilecomp.references makes one reference to the whole HDU, which reads every image"
+TILE_COLUMNS = ("offset", "nbytes", "column", "zscale", "zzero", "zblank")
+_CODES = {"L": "i1", "B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8"}
+
+
+@dataclass(frozen=True, eq=False)
+class TileReferences:
+    """
+    References to the tiles of one compressed image, as arrays.
+
+    Parameters
+    ----------
+    url : str
+        The file.
+    name : str
+        Name of the zarr array in its group.
+    params : CompressionParams
+        Of the image.
+    box : tuple of int
+        Number of tiles in a chunk along each axis.
+    zarr_format : {3, 2}
+        Format of the metadata.
+    scaled : bool
+        Whether BSCALE, BZERO and BLANK are applied.
+    framed : bool
+        Whether a chunk is a frame and then the bytes in the file.
+    tiles : dict of str to (n_tiles,) ndarray
+        For each tile, in table order: `offset` and `nbytes` in the file, `column`, `zscale`, `zzero`, `zblank` where the
+        table has them, and any further columns.
+    attributes : dict
+        Of the array.
+    """
+
+    url: str
+    name: str
+    params: CompressionParams
+    box: tuple[int, ...]
+    zarr_format: int
+    scaled: bool
+    framed: bool
+    tiles: dict[str, np.ndarray]
+    attributes: dict = field(default_factory=dict)
+
+    def __eq__(self, other):
+        if not isinstance(other, TileReferences):
+            return NotImplemented
+        return (
+            (self.url, self._about(), self.tiles.keys()) == (other.url, other._about(), other.tiles.keys())
+            and all(_are_equal(values, other.tiles[name]) for name, values in self.tiles.items())
+        )
+
+    def __hash__(self):
+        return hash((self.url, self.name, self.params, self.box))
+
+    def __repr__(self):
+        kind = "framed" if self.framed else "plain"
+        return f"<TileReferences: {prod(self.chunk_grid)} {kind} chunks of shape {self.chunk_shape} in {self.url}>"
+
+    @property
+    def chunk_shape(self) -> tuple[int, ...]:
+        """Shape of a chunk, C order."""
+        return tuple(n * tile for n, tile in zip(self.box, self.params.tile_shape))
+
+    @computed_once
+    def chunk_grid(self) -> tuple[int, ...]:
+        """Number of chunks along each axis."""
+        return tuple(-(-length // chunk) for length, chunk in zip(self.params.image_shape, self.chunk_shape))
+
+    @computed_once
+    def runs(self) -> tuple[np.ndarray, np.ndarray]:
+        """First table row of each chunk, and the row after its last; (n_chunks,) int64 each, in C order of the chunks."""
+        grid = self.params.grid_shape
+        split = next((axis for axis in range(len(grid)) if self.box[axis] != 1), len(grid) - 1)
+        inner = prod(grid[split + 1:])
+        lines, n_rows = prod(grid[:split]), grid[split] * inner
+        starts = np.arange(0, n_rows, max(self.box[split] * inner, 1))
+        first = (np.arange(lines)[:, np.newaxis] * n_rows + starts).ravel()
+        stops = np.minimum(starts + self.box[split] * inner, n_rows)
+        return first, (np.arange(lines)[:, np.newaxis] * n_rows + stops).ravel()
+
+    @computed_once
+    def chunk_offset(self) -> np.ndarray:
+        """First byte of each chunk in the file, (n_chunks,) int64."""
+        return self.tiles["offset"][self.runs[0]]
+
+    @computed_once
+    def chunk_nbytes(self) -> np.ndarray:
+        """Bytes of each chunk in the file, (n_chunks,) int64."""
+        last = self.runs[1] - 1
+        return self.tiles["offset"][last] + self.tiles["nbytes"][last] - self.chunk_offset
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the array, native byte order."""
+        return self.params.result_dtype if self.scaled else self.params.dtype
+
+    # What zarr asks for.
+
+    def documents(self) -> dict[str, str]:
+        """The metadata: key to JSON text."""
+        return self._documents
+
+    @computed_once
+    def _documents(self) -> dict[str, str]:
+        if self.zarr_format == 3:
+            return {
+                "zarr.json": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}),
+                f"{self.name}/zarr.json": json.dumps(self._v3_document()),
+            }
+        return {
+            ".zgroup": json.dumps({"zarr_format": 2}),
+            f"{self.name}/.zarray": json.dumps(self._v2_document()),
+            f"{self.name}/.zattrs": json.dumps(self.attributes | {"_ARRAY_DIMENSIONS": axis_names(self.params.ndim)}),
+        }
+
+    def _v3_document(self) -> dict:
+        configuration = {"id": FRAME_CODEC_NAME, "version": VERSION} if self.framed else self._tile_codec().get_config()
+        return {
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": list(self.params.image_shape),
+            "data_type": self.dtype.name,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(self.chunk_shape)}},
+            "chunk_key_encoding": {"name": "v2", "configuration": {"separator": "."}},
+            "codecs": [{"name": configuration.pop("id"), "configuration": configuration}],
+            "fill_value": "NaN" if self.dtype.kind == "f" else 0,
+            "attributes": self.attributes,
+            "dimension_names": axis_names(self.params.ndim),
+        }
+
+    def _v2_document(self) -> dict:
+        codec = FramedTiles(dtype=self.dtype) if self.framed else self._tile_codec()
+        if not self.framed and prod(self.box) > 1:
+            codec = TileBox(codec=codec, box=self.box)
+        return {
+            "zarr_format": 2,
+            "shape": list(self.params.image_shape),
+            "chunks": list(self.chunk_shape),
+            "dtype": self.dtype.str,
+            "order": "C",
+            "compressor": codec.get_config(),
+            "filters": None,
+            "fill_value": None,
+        }
+
+    def _tile_codec(self):
+        """The codec of all tiles, in plain references."""
+        column = int(self.tiles["column"][0]) if len(self.tiles["column"]) else 1
+        return codec_for(self.params, column=COLUMN_NAMES[column])
+
+    def chunk_of(self, key: str) -> int | None:
+        """
+        Find the chunk of a key.
+
+        Parameters
+        ----------
+        key : str
+            Such as ``"SCI/3.0"``.
+
+        Returns
+        -------
+        int or None
+            Its number in C order; None if there is no such chunk.
+        """
+        name, _, place = key.rpartition("/")
+        numbers = place.split(".")
+        if name != self.name or len(numbers) != len(self.chunk_grid) or not all(n.isdecimal() for n in numbers):
+            return None
+        chunk = tuple(map(int, numbers))
+        if not all(at < n for at, n in zip(chunk, self.chunk_grid)):
+            return None
+        return int(np.ravel_multi_index(chunk, self.chunk_grid))
+
+    def chunk_keys(self) -> Iterator[str]:
+        """The keys of all chunks, in C order."""
+        for place in np.ndindex(*self.chunk_grid):
+            yield f"{self.name}/{'.'.join(map(str, place))}"
+
+    def frame(self, chunk: int) -> bytes:
+        """
+        Make the frame of a chunk.
+
+        Parameters
+        ----------
+        chunk : int
+            Its number, in C order of the chunks.
+
+        Returns
+        -------
+        bytes
+        """
+        rows = slice(int(self.runs[0][chunk]), int(self.runs[1][chunk]))
+        numbers = {name: self.tiles[name][rows].tolist() for name in TILE_COLUMNS[1:] if name in self.tiles}
+        return TileFrame(
+            self.params, self.chunk_shape, list(range(rows.start, rows.stop)), scaled=self.scaled, **numbers
+        ).to_bytes()
+
+    # Files of references.
+
+    def to_dict(self) -> dict:
+        """
+        Make references in the JSON form of fsspec.
+
+        Returns
+        -------
+        dict
+            ``{"version": 1, "refs": {...}}``. Where chunks are framed, or tiles have further columns, the key
+            ``<name>/.ztiles`` holds what `from_dict` needs besides.
+        """
+        refs: dict[str, str | list] = dict(self.documents())
+        if self._needs_tiles:
+            columns = {name: values.tolist() for name, values in self.tiles.items()}
+            refs[f"{self.name}/.ztiles"] = json.dumps(self._about() | {"url": self.url, "tiles": columns})
+        places = zip(self.chunk_keys(), self.chunk_offset.tolist(), self.chunk_nbytes.tolist())
+        refs.update((key, [self.url, offset, nbytes]) for key, offset, nbytes in places)
+        return {"version": 1, "refs": refs}
+
+    @classmethod
+    def from_dict(cls, references: dict) -> TileReferences:
+        """
+        Read what `to_dict` made.
+
+        Parameters
+        ----------
+        references : dict
+            With the key ``<name>/.ztiles``.
+
+        Returns
+        -------
+        TileReferences
+
+        Raises
+        ------
+        HeaderError
+            If there is no such key, or its content breaks the format.
+        """
+        refs = references.get("refs", references)
+        key = next((key for key in refs if key.endswith("/.ztiles")), None)
+        if key is None:
+            raise HeaderError("the references have no <name>/.ztiles: plain ones are opened with fsspec alone")
+        try:
+            about = json.loads(refs[key])
+            tiles = {name: np.array(values) for name, values in about.pop("tiles").items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise HeaderError(f"{key}: no references to tiles: {error}") from error
+        return cls._from_about(about, tiles)
+
+    def to_parquet(self, path, *, record_size: int = RECORD_SIZE) -> None:
+        """
+        Write references in the parquet form of fsspec.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Folder to make.
+        record_size : int
+            References in one file.
+
+        Notes
+        -----
+        fsspec opens plain references as it does kerchunk's: ``fsspec.filesystem("reference", fo=path)``. Where chunks are
+        framed, or tiles have further columns, these stand in ``<name>/tiles.parq``, one row for each tile.
+        """
+        with extra("kerchunk"):
+            import pandas as pd
+
+        folder = os.path.join(os.fspath(path), self.name)
+        os.makedirs(folder)
+        metadata = {key: json.loads(text) for key, text in self.documents().items()}
+        if self.zarr_format == 3:  # fsspec counts chunks by documents of format 2, and takes zarr.json for an array
+            metadata[f"{self.name}/.zarray"] = {"shape": list(self.params.image_shape), "chunks": list(self.chunk_shape)}
+            metadata["zarr.json/.zarray"] = {"shape": [0], "chunks": [1]}
+        if self._needs_tiles:
+            metadata[f"{self.name}/.ztiles"] = self._about() | {"url": self.url}
+            write_parquet(self.tiles, os.path.join(folder, "tiles.parq"))
+        for number, first in enumerate(range(0, prod(self.chunk_grid), record_size)):
+            record = slice(first, first + record_size)
+            offset = self.chunk_offset[record]
+            path_of_all = pd.Categorical.from_codes(np.zeros(len(offset), np.int8), [self.url])
+            columns = {"path": path_of_all, "offset": offset, "size": self.chunk_nbytes[record]}
+            write_parquet(columns, os.path.join(folder, f"refs.{number}.parq"))
+        with open(os.path.join(os.fspath(path), ".zmetadata"), "w") as file:
+            json.dump({"metadata": metadata, "record_size": record_size}, file)
+
+    @classmethod
+    def from_parquet(cls, path) -> TileReferences:
+        """
+        Read what `to_parquet` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The folder, with a file ``<name>/tiles.parq`` in it.
+
+        Returns
+        -------
+        TileReferences
+
+        Raises
+        ------
+        HeaderError
+            If there is no such file, or the metadata breaks the format.
+        """
+        with open(os.path.join(os.fspath(path), ".zmetadata")) as file:
+            metadata = json.load(file)["metadata"]
+        key = next((key for key in metadata if key.endswith("/.ztiles")), None)
+        if key is None:
+            raise HeaderError(f"{path}: no <name>/.ztiles: plain references are opened with fsspec alone")
+        about = dict(metadata[key])
+        tiles = read_parquet(os.path.join(os.fspath(path), about["name"], "tiles.parq"))
+        return cls._from_about(about, tiles)
+
+    @property
+    def _needs_tiles(self) -> bool:
+        return self.framed or not self.tiles.keys() <= {*TILE_COLUMNS}
+
+    def _about(self) -> dict:
+        """All but the file and the tiles."""
+        return {
+            "version": VERSION, "name": self.name, "params": params_document(self.params), "box": list(self.box),
+            "zarr_format": self.zarr_format, "scaled": self.scaled, "framed": self.framed, "attributes": self.attributes,
+        }
+
+    @classmethod
+    def _from_about(cls, about: dict, tiles: dict) -> TileReferences:
+        settings = dict(about)
+        if settings.pop("version", None) != VERSION:
+            raise UnsupportedError(f"references to tiles of another version than {VERSION}, which this package reads")
+        try:
+            params, box = params_of(settings.pop("params")), tuple(map(int, settings.pop("box")))
+            found = cls(params=params, box=box, tiles=tiles, **settings)
+            possible = _box(params.grid_shape, prod(box))
+        except (KeyError, TypeError, ValueError) as error:
+            raise HeaderError(f"no references to tiles: {error}") from error
+        if box != possible:
+            raise HeaderError(f"references to boxes of {box} tiles, of which {prod(box)} can only be a box of {possible}")
+        if not {*TILE_COLUMNS[:3]} <= tiles.keys() or any(values.shape != (params.n_tiles,) for values in tiles.values()):
+            raise HeaderError(f"references to tiles of an image of {params.n_tiles} tiles: a column is missing or of another length")
+        return found
+
+
+def tile_references(url, hdu=None, storage_options: dict | None = None, *, tiles_per_chunk: int = 1, zarr_format: int = 3,
+                    framed: bool = False, scaled: bool = True, columns: Iterable[str] = ()) -> TileReferences:
+    """
+    Make references to the tiles of a compressed image.
+
+    Parameters
+    ----------
+    url : str or path-like
+        The file.
+    hdu : int, str or (str, int), optional
+        By default the first compressed image.
+    storage_options : dict, optional
+        What fsspec needs to open a URL; it does not enter the references.
+    tiles_per_chunk : int
+        Tiles in one chunk: any number along the last axis of the grid of tiles, or whole lines of it.
+    zarr_format : {3, 2}
+        Format of the metadata.
+    framed : bool
+        Put a frame with the tiles' parameters before each chunk: references to any image, which `TileStore` opens.
+    scaled : bool
+        Apply BSCALE, BZERO and BLANK.
+    columns : iterable of str
+        Further columns of the table, one number for each tile, to be kept with the references.
+
+    Returns
+    -------
+    TileReferences
+
+    Raises
+    ------
+    HeaderError
+        If there is no such image or column, or its header breaks the format.
+    UnsupportedError
+        If such references cannot hold the image: the message says why, and which can.
+    CorruptTileError
+        If the table names no bytes for a tile.
+    ValueError
+        If tiles cannot be grouped so, or the URL holds a credential.
+    """
+    if zarr_format not in (2, 3):
+        raise ValueError(f"zarr_format is {zarr_format!r}, expected 2 or 3")
+    url = checked_url(url)
+    with as_source(url, storage_options) as source:
+        if isinstance(source, InflatedSource):
+            raise UnsupportedError(f"{source.name} is compressed as a whole, so no byte range of it is a tile")
+        found = find_image(source, hdu)
+        image = describe(url, source, found, scaled)
+        params, layout = CompressionParams.from_header(found.header), TableLayout.from_header(found.header)
+        data = source.read(found.data_offset, found.data_offset + layout.table_nbytes)
+    box = _box(params.grid_shape, operator.index(tiles_per_chunk))
+    table = TileTable.from_bytes(layout, data)
+    _check_present(params, table)
+    tiles = {"offset": table.offset + found.data_offset, "nbytes": table.nbytes, "column": table.column}
+    tiles |= {name: getattr(table, name) for name in TILE_COLUMNS[3:] if getattr(table, name) is not None}
+    tiles |= _further(layout, data, columns)
+    references = TileReferences(
+        url, _name(image), params, box, zarr_format, scaled, framed, tiles, image.attributes
+    )
+    if params.zmaskcmp is not None:
+        raise UnsupportedError(f"{source.name}: the image has null masks beside its tiles{HDU_WAY}")
+    if not framed:
+        _check_plain(references)
+    _check_contiguous(references)
+    return references
+
+
+def _are_equal(values: np.ndarray, others: np.ndarray) -> bool:
+    return np.array_equal(values, others, equal_nan=values.dtype.kind == "f")
+
+
+def _name(image: ImageReference) -> str:
+    return name_images([image])[0][0]
+
+
+def _box(grid_shape: tuple[int, ...], n: int) -> tuple[int, ...]:
+    """Tiles along each axis of a chunk: the last axis is filled first, whole lines follow."""
+    box, left = [1] * len(grid_shape), n
+    for axis in reversed(range(len(grid_shape))):
+        length = max(grid_shape[axis], 1)
+        if left <= length:
+            box[axis] = left
+            break
+        if left % length or axis == 0:
+            raise ValueError(
+                f"tiles_per_chunk is {n}: of a grid of {grid_shape} tiles a chunk takes any number along the last axis, or"
+                " whole lines"
+            )
+        box[axis], left = length, left // length
+    if n < 1:
+        raise ValueError(f"tiles_per_chunk is {n}, expected 1 or more")
+    return tuple(box)
+
+
+def _check_present(params: CompressionParams, table: TileTable) -> None:
+    bad = np.flatnonzero(table.fault)
+    if len(bad):
+        row = int(bad[0])
+        raise CorruptTileError(table.reason(row), tile=TileGrid(params.image_shape, params.tile_shape).tile(row), row=row)
+
+
+def _check_plain(references: TileReferences) -> None:
+    """Refuse what a codec that is the same for all chunks cannot decode."""
+    params, tiles = references.params, references.tiles
+    why = None
+    if params.quantized:
+        why = "floats are quantized with a scale and a zero point for each tile"
+    elif references.scaled and (params.scaled or params.result_dtype != params.dtype):
+        why = "pixels have to be scaled (scaled=False gives the stored ones)"
+    elif params.zblank is not None or "zblank" in tiles:
+        why = "blank pixels have a value of their own among the coded integers"
+    elif len(tiles["column"]) and (tiles["column"] != tiles["column"][0]).any():
+        why = "tiles stand in different columns"
+    elif any(length % chunk for length, chunk in zip(params.image_shape, references.chunk_shape)):
+        why = f"chunks of shape {references.chunk_shape} do not divide the image of shape {params.image_shape}"
+    if why:
+        raise UnsupportedError(f"{references.url}: plain references cannot tell that {why}; framed=True can{HDU_WAY}")
+
+
+def _check_contiguous(references: TileReferences) -> None:
+    """Refuse chunks whose tiles do not follow one another in the file."""
+    if prod(references.box) == 1:
+        return
+    offset, nbytes = references.tiles["offset"], references.tiles["nbytes"]
+    follows = np.ones(len(offset), bool)
+    follows[1:] = offset[1:] == offset[:-1] + nbytes[:-1]
+    follows[references.runs[0]] = True
+    bad = np.flatnonzero(~follows)
+    if len(bad):
+        row = int(bad[0])
+        raise UnsupportedError(
+            f"{references.url}: the tile in row {row} starts at byte {offset[row]}, the one before it ends at"
+            f" {offset[row - 1] + nbytes[row - 1]}: they cannot share a chunk; tiles_per_chunk=1 can refer to them{HDU_WAY}"
+        )
+
+
+def _further(layout: TableLayout, data, columns: Iterable[str]) -> dict[str, np.ndarray]:
+    """Columns of the table that say nothing about the compression."""
+    found = {}
+    for name in columns:
+        column = next((each for each in layout.columns if each.name == name.upper()), None)
+        if column is None or column.descriptor or column.repeat != 1 or column.code not in _CODES:
+            raise HeaderError(f"the table has no column {name} of one number for each tile")
+        place = {"names": [name], "formats": [_CODES[column.code]], "offsets": [column.offset], "itemsize": layout.naxis1}
+        values = np.frombuffer(data, np.dtype(place), layout.naxis2)[name]  # type: ignore[call-overload]
+        found[name] = values.astype(values.dtype.newbyteorder("="))
+    return found

@@ -1,0 +1,1 @@
+"""Codecs for zarr and numcodecs."""

@@ -1,0 +1,1 @@
+"""Work on whole files: one module for each job, named after the function it holds."""

@@ -1,0 +1,345 @@
+"""What can be saved of a damaged file: good tiles byte for byte, bad ones blanked so that every reader reads the rest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import BinaryIO
+
+import numpy as np
+
+from ..decode.report import BadTile
+from ..decode.settings import fill_item
+from ..encode import EncodedTiles, encode_box
+from ..errors import HeaderError, TileCompError, TruncatedTileError
+from ..hdus import FoundHDU, walk
+from ..keywords import COMPRESSED_DATA, DATA_COLUMNS, GZIP_COMPRESSED_DATA
+from ..sources.base import ByteSource
+from ..sources.opening import opened
+from ..tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of
+from ..tiling.checksum import DataSum, with_checksums
+from ..tiling.columns import COLUMN_NAMES, describe_column
+from ..tiling.grid import TileGrid
+from ..tiling.header_cards import split_cards
+from ..tiling.layout import TableLayout
+from ..tiling.params import CompressionParams
+from ..tiling.table import TileTable
+from ..write.atomic import replacing_fits
+from .info import read_table
+from .verify import TileFault, bad_tiles, fault_of
+
+__all__ = ["HDURescue", "SalvageReport", "salvage"]
+
+_PIECE_NBYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class HDURescue:
+    """
+    What became of one HDU.
+
+    Attributes
+    ----------
+    number : int
+        0 for the primary HDU.
+    name : str
+        EXTNAME.
+    action : {"kept", "repaired", "padded", "dropped"}
+        Kept to the byte; tiles were blanked; missing bytes were filled with zeros; left out.
+    n_tiles : int
+        Tiles of a compressed image.
+    lost : tuple of TileFault
+        Tiles that were blanked, in row order.
+    problem : str
+        What was wrong besides the tiles; else empty.
+    """
+
+    number: int
+    name: str
+    action: str
+    n_tiles: int = 0
+    lost: tuple[TileFault, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class SalvageReport:
+    """
+    What was saved of a file, and what was lost.
+
+    Attributes
+    ----------
+    path, output : str
+        The file that was read, and the one that was written.
+    hdus : tuple of HDURescue
+        In the order of the file.
+    problem : str
+        Why the file could not be followed to its end; else empty.
+    """
+
+    path: str
+    output: str
+    hdus: tuple[HDURescue, ...]
+    problem: str = ""
+
+    @property
+    def lost(self) -> tuple[TileFault, ...]:
+        """The tiles of all HDUs that were blanked."""
+        return tuple(fault for hdu in self.hdus for fault in hdu.lost)
+
+    @property
+    def n_tiles(self) -> int:
+        """Tiles of all compressed images."""
+        return sum(hdu.n_tiles for hdu in self.hdus)
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing was lost."""
+        return not self.problem and all(hdu.action == "kept" for hdu in self.hdus)
+
+
+@dataclass(frozen=True)
+class _Blanks:
+    """New tiles for the bad ones: their rows, the number of the column they go to, their sizes, and their bytes."""
+
+    row: np.ndarray
+    column: int
+    nbytes: np.ndarray
+    heap: bytes
+
+
+def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, threads: int | None = None,
+            max_nbytes: int | None = None) -> SalvageReport:
+    """
+    Write a sound file with all that is good in a damaged one.
+
+    Parameters
+    ----------
+    path : str, path-like, URL or anything else that `as_source` takes
+        The file.
+    output : str or path-like, optional
+        The new file; by default ``a.salvaged.fits.fz`` for ``a.fits.fz``.
+    overwrite : bool
+        Whether `output` may replace a file.
+    fill_value : int
+        What fills the bad tiles of integer images without BLANK; elsewhere it is BLANK, or NaN.
+    threads : int, optional
+        Threads to use at most.
+    max_nbytes : int, optional
+        Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
+
+    Returns
+    -------
+    SalvageReport
+        Every tile that was lost, with its place and the reason.
+
+    Raises
+    ------
+    FileExistsError
+        If `output` exists and may not be replaced.
+    HeaderError
+        If the file does not begin with a FITS header.
+
+    Notes
+    -----
+    The bytes of good tiles stay as they are, and where they are in the heap; new tiles follow behind the old heap. HDUs
+    without damage are copied. Where a file was cut, what is missing of a table becomes zeros, and a compressed image whose
+    header breaks the format is left out. CHECKSUM and DATASUM of a repaired HDU are made anew, and those of the original
+    pixels are taken out. The file appears only when it is complete.
+
+    Examples
+    --------
+    >>> import astropy_tilecomp as tc
+    >>> content = bytearray(open("panoptes_solved.fits.fz", "rb").read())
+    >>> content[400_000:400_010] = bytes(10)
+    >>> _ = open("broken.fits.fz", "wb").write(content)
+    >>> report = tc.salvage("broken.fits.fz", "sound.fits.fz")
+    >>> [fault.row for fault in report.lost], tc.verify("sound.fits.fz").good
+    ([456], True)
+    """
+    options = {"threads": threads, "max_nbytes": max_nbytes}
+    rescued: list[HDURescue] = []
+    problem = ""
+    with opened(path) as source:
+        output = salvaged_name(source.name) if output is None else output
+        with replacing_fits(output, overwrite=overwrite) as file:
+            try:
+                for found in walk(source):
+                    rescued.append(_rescue_hdu(source, found, file, fill_value, options))
+            except HeaderError as error:
+                if not rescued:
+                    raise
+                problem = str(error).removeprefix(f"{source.name}: ")
+        return SalvageReport(source.name, os.fspath(output), tuple(rescued), problem)
+
+
+def salvaged_name(name: str) -> str:
+    """
+    Name of the salvaged file beside a damaged one.
+
+    Parameters
+    ----------
+    name : str
+        The damaged file.
+
+    Returns
+    -------
+    str
+        ``a.salvaged.fits.fz`` for ``a.fits.fz``; ``.salvaged`` stands before the first dot of other names.
+    """
+    folder, base = os.path.split(name)
+    stem, dot, rest = base.partition(".fits") if ".fits" in base else base.partition(".")
+    return os.path.join(folder, f"{stem}.salvaged{dot}{rest}")
+
+
+def _rescue_hdu(source: ByteSource, found: FoundHDU, file: BinaryIO, fill_value: int, options: dict) -> HDURescue:
+    """Write what is left of one HDU."""
+    missing = max(0, found.data_end - source.nbytes)
+    problem = f"the file ends {missing} bytes before the data of the HDU do" if missing else ""
+    if not found.is_compressed_image:
+        _copy(source, found, file)
+        return HDURescue(found.number, found.name, "padded" if missing else "kept", problem=problem)
+    try:
+        params, table = _read_table(source, found)
+        lost = list(bad_tiles(source, found, params, table, **options))
+    except TileCompError as error:
+        return HDURescue(found.number, found.name, "dropped", problem=str(error))
+    if lost or missing:
+        _write_repaired(source, found, file, params, table, lost, fill_value, options["threads"])
+    else:
+        _copy(source, found, file)
+    faults = tuple(fault_of(found.number, bad) for bad in lost)
+    return HDURescue(found.number, found.name, "repaired" if lost or missing else "kept", params.n_tiles, faults, problem)
+
+
+def _read_table(source: ByteSource, found: FoundHDU) -> tuple[CompressionParams, TileTable]:
+    """Parameters and table; rows that the file does not hold any more have no bytes for their tiles."""
+    try:
+        return read_table(source, found)
+    except TruncatedTileError:
+        layout = TableLayout.from_header(found.header)
+        if layout.table_nbytes > 1000 * source.nbytes:
+            raise
+    present = bytes(source.read(found.data_offset, source.nbytes))
+    table = TileTable.from_bytes(layout, present.ljust(layout.table_nbytes, b"\0"), available=len(present))
+    return CompressionParams.from_header(found.header), table
+
+
+def _copy(source: ByteSource, found: FoundHDU, file: BinaryIO) -> None:
+    """Copy an HDU with its padding; what the file lacks is filled with zeros."""
+    stop = min(found.end, source.nbytes)
+    for at in range(found.header_offset, stop, _PIECE_NBYTES):
+        file.write(source.read(at, min(at + _PIECE_NBYTES, stop)))
+    _write_zeros(file, found.end - stop)
+
+
+def _write_zeros(file: BinaryIO, nbytes: int) -> None:
+    for at in range(0, nbytes, _PIECE_NBYTES):
+        file.write(bytes(min(_PIECE_NBYTES, nbytes - at)))
+
+
+def _write_repaired(source, found: FoundHDU, file: BinaryIO, params: CompressionParams, table: TileTable, lost: list[BadTile],
+                    fill_value: int, threads: int | None) -> None:
+    """Write a compressed image: its table with new entries for lost tiles, the old heap, and the new tiles behind it."""
+    old = table.layout
+    heap_stop = min(found.data_offset + old.data_nbytes, source.nbytes)
+    heap_start = min(found.data_offset + old.theap, heap_stop)
+    blanks = _encode_blanks(params, lost, fill_value, threads)
+    layout = _new_layout(old, blanks, heap_stop - heap_start)
+    table = _with_blanks(table, layout, blanks, heap_stop - heap_start)
+    rows = _padded_rows(source, found, old, layout)
+    data = chain(
+        [table.to_bytes(rows)],
+        (source.read(at, min(at + _PIECE_NBYTES, heap_stop)) for at in range(heap_start, heap_stop, _PIECE_NBYTES)),
+        [blanks.heap],
+    )
+    cards = _new_cards(split_cards(source.read(found.header_offset, found.data_offset)), layout, params, blanks)
+    start = file.tell()
+    file.write(join_cards(cards))
+    sums = DataSum()
+    for piece in data:
+        file.write(piece)
+        sums.add(piece)
+    _write_zeros(file, -(layout.data_nbytes) % BLOCK_SIZE)
+    if any(keyword_of(card) in ("CHECKSUM", "DATASUM") for card in cards):
+        file.seek(start)
+        file.write(join_cards(with_checksums(cards, sums.total)))
+        file.seek(0, os.SEEK_END)
+
+
+def _encode_blanks(params: CompressionParams, lost: list[BadTile], fill_value: int, threads: int | None) -> _Blanks:
+    """
+    A tile of nothing for each that was lost: NaN, BLANK, or `fill_value`.
+
+    NaNs of a quantized image are kept as they are, gzipped: what its integers say of undefined pixels stays as it was.
+    """
+    grid, dtype = TileGrid(params.image_shape, params.tile_shape), params.offset_dtype or params.dtype
+    how = _lossless(params) if params.quantized else replace(params, hcomp_scale=0.0)
+    fill = fill_item(params, dtype, fill_value)[0]
+    pieces: list[EncodedTiles] = []
+    for bad in lost:
+        pieces += encode_box(np.full(grid.shape_of(bad.tile), fill), how, bad.tile, threads=threads)
+    column = COLUMN_NAMES.index(GZIP_COMPRESSED_DATA if params.quantized else COMPRESSED_DATA)
+    nbytes = np.array([piece.nbytes[0] for piece in pieces], np.int64)
+    rows = np.array([bad.row for bad in lost], np.int64)
+    return _Blanks(rows, column, nbytes, b"".join(piece.heap for piece in pieces))
+
+
+def _lossless(params: CompressionParams) -> CompressionParams:
+    """Parameters of floats that are gzipped as they are, as GZIP_COMPRESSED_DATA has them."""
+    return replace(params, zcmptype="GZIP_1", quantized=False, zquantiz=None, zdither0=None, zscale=None, zzero=None, zblank=None)
+
+
+def _new_layout(old: TableLayout, blanks: _Blanks, heap_nbytes: int) -> TableLayout:
+    """The layout without a gap before the heap, with columns more if new tiles need them."""
+    columns, naxis1 = list(old.columns), old.naxis1
+    descriptor = next(column.descriptor for column in columns if column.descriptor)
+    name = DATA_COLUMNS[blanks.column - 1]
+    if len(blanks.row) and name not in old.fields:
+        columns.append(describe_column(name, f"1{descriptor}B", len(columns) + 1, naxis1))
+        naxis1 += columns[-1].nbytes
+    return TableLayout(naxis1, old.naxis2, heap_nbytes + len(blanks.heap), naxis1 * old.naxis2, tuple(columns))
+
+
+def _with_blanks(table: TileTable, layout: TableLayout, blanks: _Blanks, heap_nbytes: int) -> TileTable:
+    """The table in its new layout, with the new tiles in place of the lost ones."""
+    moved = layout.theap - table.layout.theap
+    start = layout.theap + heap_nbytes + np.cumsum(blanks.nbytes) - blanks.nbytes
+    new: dict[str, object] = {"column": blanks.column, "offset": start, "nbytes": blanks.nbytes, "fault": 0}
+    new |= {name: 0 for name in ("zscale", "zzero") if getattr(table, name) is not None}
+    if table.mask_nbytes is not None:
+        new["mask_nbytes"] = 0
+    changed = {name: getattr(table, name).copy() for name in new}
+    changed["offset"] += moved
+    for name, values in new.items():
+        changed[name][blanks.row] = values
+    if table.mask_offset is not None:
+        changed["mask_offset"] = table.mask_offset + moved
+    return replace(table, layout=layout, **changed)
+
+
+def _padded_rows(source: ByteSource, found: FoundHDU, old: TableLayout, layout: TableLayout) -> bytes:
+    """The rows as they stand in the file, as wide as the new layout wants them."""
+    stop = min(found.data_offset + old.table_nbytes, source.nbytes)
+    present = bytes(source.read(found.data_offset, stop)).ljust(old.table_nbytes, b"\0")
+    rows = np.frombuffer(present, np.uint8).reshape(old.naxis2, old.naxis1)
+    return np.pad(rows, ((0, 0), (0, layout.naxis1 - old.naxis1))).tobytes()
+
+
+def _new_cards(cards: list[str], layout: TableLayout, params: CompressionParams, blanks: _Blanks) -> list[str]:
+    """The header of the repaired table; checksums of pixels that are gone are left out."""
+    values = {"NAXIS1": layout.naxis1, "PCOUNT": layout.pcount, "TFIELDS": len(layout.columns)}
+    dropped = {"THEAP", "ZHECKSUM", "ZDATASUM"} if len(blanks.row) else {"THEAP"}
+    kept = []
+    for card in cards:
+        keyword = keyword_of(card)
+        if keyword in values:
+            card = format_card(keyword, values[keyword], card.partition("/")[2].strip())
+        if keyword not in dropped:
+            kept.append(card)
+    n_old = sum(keyword_of(card).startswith("TFORM") for card in cards)
+    for column in layout.columns[n_old:]:
+        at = max(n for n, card in enumerate(kept) if keyword_of(card).startswith("TFORM")) + 1
+        kept[at:at] = [format_card(f"TTYPE{column.number}", column.name), format_card(f"TFORM{column.number}", column.form)]
+    return kept

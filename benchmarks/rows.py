@@ -10,7 +10,7 @@ import numpy as np
 from astropy.io import fits
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.codecs import registry as codecs
+from astropy_tilecomp import codecs
 from tests.servers import range_server
 
 from . import contenders as who

@@ -22,7 +22,7 @@ from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.codecs import registry as codecs
+from astropy_tilecomp import codecs
 
 CASES = needs.SHARED / "cases"
 REFUSALS = (tc.TileCompError, IndexError, TypeError, ValueError, OSError)

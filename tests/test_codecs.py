@@ -18,8 +18,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from tiles import CODECS, SHAPE, each_codec, each_engine, pixels_for, stream_with_size
 
+from astropy_tilecomp import codecs
 from astropy_tilecomp.codecs import PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Quantize, Rice1
-from astropy_tilecomp.codecs import registry as codecs
 from astropy_tilecomp.errors import CorruptTileError, TrailingBytesError, TruncatedTileError, UnsupportedError
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "TILES.json").read_text())

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import array_indices, basic_indices, tile_grids
 
-from astropy_tilecomp.codecs import codec_for
-from astropy_tilecomp.codecs import final_pixels as finalize
-from astropy_tilecomp.decode import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, decode, decode_tiles
-from astropy_tilecomp.decode.runs import Runs, _window
+from astropy_tilecomp.codecs import codec_for, finalize
+from astropy_tilecomp.decode import decode, decode_tiles
+from astropy_tilecomp.decode.runs import RUN_NBYTES, RUNS_PER_THREAD, SIDE_BY_SIDE, Runs, _window
 from astropy_tilecomp.errors import CorruptTileError, TrailingBytesError, TruncatedTileError, UnsupportedError
 from astropy_tilecomp.tiling.columns import COLUMN_NAMES
 from astropy_tilecomp.tiling.grid import TileGrid

@@ -13,8 +13,7 @@ from needs import REPOSITORY
 from numpy.testing import assert_array_equal
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.codecs import codec_for, dequantize
-from astropy_tilecomp.codecs import final_pixels as finalize
+from astropy_tilecomp.codecs import codec_for, dequantize, finalize
 from astropy_tilecomp.encode import encode
 from astropy_tilecomp.tiling.columns import COLUMN_NAMES
 from astropy_tilecomp.tiling.params import CompressionParams

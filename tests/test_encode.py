@@ -11,9 +11,9 @@ from astropy.io import fits
 from numpy.testing import assert_array_equal
 
 from astropy_tilecomp import encode as encode_module
+from astropy_tilecomp import read
 from astropy_tilecomp.encode import NotEncodableError, encode
 from astropy_tilecomp.errors import HeaderError
-from astropy_tilecomp.read import reader as read
 from astropy_tilecomp.sources import BufferSource
 from astropy_tilecomp.tiling.heap import lay_out
 from astropy_tilecomp.tiling.params import CompressionParams

@@ -8,10 +8,10 @@ from numpy.testing import assert_array_equal
 from strategies import basic_indices, tile_grids
 from test_encode import compressed_file, joined, params_for, table_of
 
+from astropy_tilecomp import read
 from astropy_tilecomp.codecs import engines
 from astropy_tilecomp.encode import NotEncodableError, encode
 from astropy_tilecomp.errors import HeaderError
-from astropy_tilecomp.read import reader as read
 from astropy_tilecomp.sources import BufferSource
 
 INTEGERS = ("u1", "i1", "i2", "u2", "i4", "u4")

@@ -238,7 +238,7 @@ def test_bytes_behind_a_complete_tile_warn_once(tmp_path):
 
 
 def test_a_codec_refuses_bytes_left_over():
-    from astropy_tilecomp.codecs import registry as codecs
+    from astropy_tilecomp import codecs
 
     pixels = integers((256,), "i2")
     decoder = codecs.Rice1(blocksize=32, bytepix=2, tilesize=256)

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from astropy_tilecomp.codecs import codec_for, dequantize, prepare
-from astropy_tilecomp.codecs import final_pixels as finalize
+from astropy_tilecomp.codecs import codec_for, dequantize, finalize, prepare
 from astropy_tilecomp.tiling.params import CompressionParams
 
 SHAPE = (3, 20)

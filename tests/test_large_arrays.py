@@ -142,7 +142,7 @@ def test_no_room_is_a_memory_error_after_all_that_is_kept_was_given_back():
     program = """if True:
         import resource
         import numpy as np
-        from astropy_tilecomp import large_arrays
+        from astropy_tilecomp.read import large_arrays
         BYTE = np.dtype("u1")
         arrays = [large_arrays.empty((64 << 20,), BYTE) for _ in range(2)]
         del arrays

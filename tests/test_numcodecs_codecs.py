@@ -13,8 +13,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from tiles import CODECS, each_codec, pixels_for
 
+from astropy_tilecomp import codecs
 from astropy_tilecomp.codecs import PLIO1, Gzip1, Gzip2, HCompress1, NoCompress, Quantize, Rice1
-from astropy_tilecomp.codecs import registry as codecs
 
 numcodecs = needs.module("numcodecs")
 zarr = needs.module("zarr")

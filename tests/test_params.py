@@ -23,7 +23,7 @@ FLOAT = INTEGER | {
     "ZQUANTIZ": "SUBTRACTIVE_DITHER_1", "ZDITHER0": 42,
 }
 LOSSLESS = INTEGER | {"ZBITPIX": -64, "ZCMPTYPE": "GZIP_2"}
-REMOVED = object()
+REMOVED = type("Removed", (), {"__repr__": lambda self: "REMOVED"})()
 
 
 def header(base, **changes):

@@ -18,7 +18,8 @@ from test_decode import cut, step_by_step
 
 from astropy_tilecomp.codecs import codec_for
 from astropy_tilecomp.errors import CorruptTileError, HeaderError, TileCompWarning, TruncatedTileError, UnsupportedError
-from astropy_tilecomp.read import MAX_NBYTES_VARIABLE, TileReader, large_arrays, section
+from astropy_tilecomp.read import TileReader, large_arrays, section
+from astropy_tilecomp.read.limits import MAX_NBYTES_VARIABLE
 from astropy_tilecomp.sources import BufferSource
 from astropy_tilecomp.tiling.grid import TileGrid
 from astropy_tilecomp.tiling.selection import select

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from servers import PATIENCE, all_together, range_server, s3_server
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.sources import as_source, remote
+from astropy_tilecomp.sources import arriving, as_source, remote
 from astropy_tilecomp.sources.remote_settings import RemoteSettings
 
 fsspec = needs.module("fsspec")
@@ -162,7 +162,7 @@ def test_so_many_requests_are_in_flight_as_allowed(server, url, image):
 
 
 def test_what_is_in_flight_is_limited(server, url, image, monkeypatch):
-    monkeypatch.setattr(remote, "IN_FLIGHT_NBYTES", 1)
+    monkeypatch.setattr(arriving, "IN_FLIGHT_NBYTES", 1)
     assert_array_equal(tc.read_section(url, NEEDED), image[NEEDED])
     assert server.most_at_once == 1
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import array_indices, basic_indices, tile_grids
 
+from astropy_tilecomp.tiling.axis_selection import KEPT_TILES
 from astropy_tilecomp.tiling.grid import TileGrid
-from astropy_tilecomp.tiling.selection import KEPT_TILES, select, select_outer
+from astropy_tilecomp.tiling.selection import select, select_outer
 
 GRID = TileGrid((50, 70), (17, 23))
 IMAGE = np.arange(50 * 70).reshape(50, 70)

@@ -251,7 +251,7 @@ def test_a_zip_of_two_files_is_refused(tmp_path):
         as_source(target)
 
 
-@pytest.mark.parametrize("obj", [7, None, io.StringIO("text"), (1, "path")], ids=repr)
+@pytest.mark.parametrize("obj", [7, None, io.StringIO("text"), (1, "path")], ids=["number", "None", "text", "pair"])
 def test_what_is_no_source_is_a_type_error(obj):
     with pytest.raises(TypeError, match="expected, found"):
         as_source(obj)
@@ -343,11 +343,11 @@ def test_zeros_of_an_inflated_file_take_no_disk(tmp_path):
 
 
 def test_an_inflated_file_leaves_room_on_the_disk(tmp_path, monkeypatch):
-    from astropy_tilecomp.sources import base as sources
+    from astropy_tilecomp.sources import streams
 
     path = tmp_path / "a.fits.gz"
     with gzip.open(path, "wb") as file:
         file.write(os.urandom(3 << 20))
-    monkeypatch.setattr(sources, "_ROOM_NBYTES", 1 << 60)
+    monkeypatch.setattr(streams, "_ROOM_NBYTES", 1 << 60)
     with pytest.raises(tc.SourceError, match="disk of temporary files"):
         as_source(path)

@@ -14,9 +14,9 @@ from numpy.testing import assert_array_equal
 from servers import range_server
 
 import astropy_tilecomp as tc
+from astropy_tilecomp import codecs
 from astropy_tilecomp.adapters.zarr.frames import FramedTiles, TileFrame
 from astropy_tilecomp.adapters.zarr.tile_boxes import TileBox
-from astropy_tilecomp.codecs import registry as codecs
 
 zarr = needs.module("zarr")
 fsspec = needs.module("fsspec")

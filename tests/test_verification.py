@@ -8,7 +8,7 @@ from needs import SHIPPED
 
 import astropy_tilecomp as tc
 from astropy_tilecomp.codecs import engines
-from astropy_tilecomp.tasks import verify as verification
+from astropy_tilecomp.tasks import verify
 
 WRONG_CHECKSUMS = {"dkist_dkist4x4.fits", "dkist_nso_dkist.fits", "legacypipe_ksb_staticmask_ood_v1.fits.fz"}
 ALGORITHMS = ["RICE_1", "GZIP_1", "GZIP_2", "PLIO_1", "HCOMPRESS_1"]
@@ -63,7 +63,7 @@ def test_engines_that_disagree(tmp_path, monkeypatch):
     if len(engines()) < 2:
         pytest.skip("this build has one engine")
     tc.write_image(tmp_path / "a.fits.fz", star_image(), tile_shape=(16, 16))
-    right = verification.Slab.decoded
+    right = verify.Slab.decoded
 
     def wrong(slab, engine=None):
         pixels, report = right(slab, engine)
@@ -71,7 +71,7 @@ def test_engines_that_disagree(tmp_path, monkeypatch):
             pixels[70, 210] += 1
         return pixels, report
 
-    monkeypatch.setattr(verification.Slab, "decoded", wrong)
+    monkeypatch.setattr(verify.Slab, "decoded", wrong)
     (fault,) = tc.verify(tmp_path / "a.fits.fz").faults
     assert (fault.row, fault.tile) == (77, (4, 13))
     assert fault.reason == "kernel and cfitsio decode it to different pixels"

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from tiles import SHAPE, each_codec, pixels_for
 
+from astropy_tilecomp import codecs
 from astropy_tilecomp.codecs import Gzip1, Rice1
-from astropy_tilecomp.codecs import registry as codecs
 from astropy_tilecomp.errors import CorruptTileError, UnsupportedError
 
 zarr = needs.module("zarr")

@@ -1,9 +1,12 @@
-"""The order of the modules: who may import whom, what is optional, and that everything public is described."""
+"""Imports run one way: the rule of levels, no circle, optional packages only where they belong."""
 
 import ast
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from needs import REPOSITORY
@@ -11,135 +14,154 @@ from needs import REPOSITORY
 import astropy_tilecomp
 
 PACKAGE = Path(astropy_tilecomp.__file__).parent
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.name not in ("_version.py", "setup_package.py"))
-each_module = pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES])
+NOT_MODULES = ("_version.py", "setup_package.py")
 
-# Every module belongs to a layer and imports only from layers before it, or from itself.
-LAYERS = {
-    "errors": set(),
-    "keywords": {"errors"},
-    "computed": set(),
-    "tiling": {"errors", "keywords", "computed"},
-    "codecs": {"errors", "keywords"},
-    "sources": {"errors", "keywords", "threads"},
-    "threads": {"errors", "keywords"},
-    "decode": {"errors", "keywords", "tiling", "codecs", "sources", "threads"},
-    "encode": {"errors", "keywords", "tiling", "codecs", "sources", "threads"},
-    "atomic": {"errors", "keywords"},
-    "spool": {"errors", "keywords", "tiling", "codecs", "encode"},
-    "large_arrays": {"codecs"},
-    "read": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "large_arrays"},
-    "files": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read"},
-    "write": {"errors", "keywords", "tiling", "codecs", "sources", "files", "encode", "atomic", "spool"},
-    "inplace": {"errors", "keywords", "tiling", "codecs", "sources", "files", "read", "encode", "atomic"},
-    "whole_files": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "atomic", "spool", "write"},
-    "cutout": {"errors", "keywords", "tiling", "codecs", "sources", "threads", "decode", "read", "files", "write", "atomic"},
-    "contents": {"errors", "keywords", "tiling", "sources", "files"},
-    "slabs": {"errors", "tiling", "sources", "files", "read", "decode"},
-    "verification": {"errors", "tiling", "codecs", "sources", "files", "read", "decode", "contents", "slabs"},
-    "rescue": {"errors", "keywords", "tiling", "sources", "files", "decode", "encode", "atomic", "contents", "verification"},
-    "tile_maps": {"errors", "tiling", "sources", "files", "contents", "slabs"},
-    "advice": {"errors", "keywords", "tiling", "sources", "files", "read", "encode", "spool", "write", "contents", "tile_maps"},
-}
-SAME_LAYER = {"remote": "sources", "transports": "sources"}  # the sources behind a network
-NO_LAYER = {"adapters", "__init__", "__main__"}  # these may import everything
-ALWAYS_THERE = {"numpy", "astropy"}
-OPTIONAL_ALLOWED_IN = {"adapters", "sources", "__main__"}
-NOT_FOR_FILES = {"utils", "common", "misc", "core", "helpers"}
-
-
-def layer_of(path):
-    """The layer of a module: its folder inside the package, or its own name."""
-    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    return SAME_LAYER.get(first, first)
-
-
-def imports_of(tree):
-    """Yield (statement, dotted absolute or relative name, level) for every import below a syntax tree."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node, alias.name, 0
-        elif isinstance(node, ast.ImportFrom):
-            if node.module is None or (node.level == 0 and node.module == "astropy_tilecomp"):
-                for alias in node.names:
-                    yield node, f"{node.module + '.' if node.module else ''}{alias.name}", node.level
-            else:
-                yield node, node.module, node.level
-
-
-def own_layer_imported(path, name, level):
-    """The layer of this package that an import names, or None when it names something else."""
-    if level == 0:
-        parts = name.split(".")
-        own = parts[1] if parts[0] == "astropy_tilecomp" and len(parts) > 1 else None
-        return SAME_LAYER.get(own, own)
-    folder = list(path.relative_to(PACKAGE).parts[:-1])
-    first = [*folder[: len(folder) - level + 1], *name.split(".")][0]
-    return SAME_LAYER.get(first, first)
-
-
-def is_for_type_checkers(node, tree):
-    """Whether an import stands under ``if TYPE_CHECKING``."""
-    return any(
-        isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test) and node in ast.walk(block)
-        for block in ast.walk(tree)
-    )
-
-
-def runs_at_import(node, tree):
-    """Whether a statement is outside every function."""
-    return not any(
-        isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and node in ast.walk(block)
-        for block in ast.walk(tree)
-    )
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in MODULES if layer_of(path) not in NO_LAYER], ids=lambda path: str(path.relative_to(PACKAGE))
+# A room imports from rooms of lower levels only, and from itself.
+LEVELS = (
+    {"errors", "keywords"},
+    {"threads"},
+    {"tiling", "codecs", "sources"},
+    {"hdus", "decode", "encode"},
+    {"read", "write"},
+    {"tasks"},
+    {"adapters.extras"},
+    {"adapters.zarr"},
+    {"adapters.references"},
+    {"adapters.fits", "adapters.dask", "adapters.xarray", "adapters.plotting"},
+    {"cli"},
 )
-def test_imports_go_one_way(path):
-    layer, tree = layer_of(path), ast.parse(path.read_text())
-    assert layer in LAYERS, "a new module: give it a place in LAYERS"
-    for node, name, level in imports_of(tree):
-        imported = own_layer_imported(path, name, level)
-        if imported in (None, layer, "_version") or is_for_type_checkers(node, tree):
-            continue
-        assert imported in LAYERS[layer], f"line {node.lineno}: {layer} imports {imported}"
+LEVEL_OF = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
+EXEMPT = {"", "__main__", "adapters"}
+
+# Which rooms or modules may import which optional package, inside functions or under `extra`.
+OPTIONAL = {
+    "fsspec": {"sources.transport_fsspec", "sources.transport_http", "sources.transport_s3", "sources.opening", "adapters.references"},
+    "aiohttp": {"sources.transport_http"},
+    "botocore": {"sources.transport_s3"},
+    "obstore": {"sources.transport_obstore"},
+    "zarr": {"adapters.zarr", "adapters.references"},
+    "numcodecs": {"adapters.zarr", "adapters.references"},
+    "pandas": {"adapters.references"},
+    "pyarrow": {"adapters.references"},
+    "fastparquet": {"adapters.references"},
+    "kerchunk": {"adapters.references"},
+    "virtualizarr": {"adapters.references"},
+    "asdf": {"adapters.references"},
+    "dask": {"adapters.dask"},
+    "xarray": {"adapters.xarray"},
+    "matplotlib": {"adapters.plotting"},
+    "click": {"cli"},
+    "rich": {"cli"},
+    "astropy": {"adapters.fits", "tasks", "errors"},
+}
+AT_MODULE_LEVEL = {"astropy": "adapters.fits", "click": "cli"}
 
 
-@each_module
-def test_optional_packages_are_imported_inside_functions(path):
-    layer, tree = layer_of(path), ast.parse(path.read_text())
-    for node, name, level in imports_of(tree):
-        package = name.split(".")[0]
-        if level or package in sys.stdlib_module_names | {"astropy_tilecomp"} or is_for_type_checkers(node, tree):
-            continue
-        if package == "numpy" or (package == "astropy" and layer in ("adapters", "cutout")):
-            continue
-        where = f"line {node.lineno}: {package}"
-        assert layer in OPTIONAL_ALLOWED_IN or package in ALWAYS_THERE, f"{where} is not for {layer}"
-        belongs_to_adapter = layer == "adapters" and path.stem != "__init__"
-        assert not runs_at_import(node, tree) or belongs_to_adapter, f"{where} is imported with the module"
+class Import(NamedTuple):
+    """An import statement, wherever it stands in a module."""
+
+    target: str
+    line: int
+    in_function: bool
 
 
-@each_module
-def test_file_names_say_what_is_inside(path):
-    assert path.stem not in NOT_FOR_FILES
+def modules_of(package: Path) -> dict[str, Path]:
+    """Dotted name below the package, "" for itself, to file."""
+    files = [path for path in package.rglob("*.py") if path.name not in NOT_MODULES]
+    return {".".join(path.relative_to(package).with_suffix("").parts).removesuffix("__init__").rstrip("."): path for path in files}
 
 
-@each_module
-def test_docstrings_and_all(path):
+def imports_of(name: str, path: Path, modules: dict[str, Path]) -> Iterator[Import]:
+    """What a module imports: a dotted name of this package with a dot in front, or another package."""
     tree = ast.parse(path.read_text())
-    if path.stem != "__main__":
-        assert ast.get_docstring(tree), "the module has no docstring"
-    public = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_"]
-    for node in public:
-        assert ast.get_docstring(node), f"{node.name} has no docstring"
-    names = {target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
-             if isinstance(target, ast.Name)}
-    if public and layer_of(path) != "adapters" and path.stem not in ("__init__", "__main__"):
-        assert "__all__" in names, "the module has no __all__"
+    typed = {node for block in ast.walk(tree) if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+             for node in ast.walk(block)}
+    inner = {node for block in ast.walk(tree) if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(block)}
+    folder = name.split(".") if path.name == "__init__.py" and name else name.split(".")[:-1]
+    for node in ast.walk(tree):
+        if node in typed or not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        if isinstance(node, ast.Import):
+            targets = [alias.name.replace("astropy_tilecomp", "", 1) if alias.name.split(".")[0] == "astropy_tilecomp" else alias.name
+                       for alias in node.names]
+        elif node.level or (node.module or "").split(".")[0] == "astropy_tilecomp":
+            start = folder[: len(folder) - node.level + 1] if node.level else []
+            module = node.module or ""
+            base = ".".join([*start, *(module if node.level else module.partition(".")[2]).split(".")]).strip(".")
+            inside = [f"{base}.{alias.name}".strip(".") for alias in node.names]
+            targets = ["." + (each if each in modules else base) for each in inside]
+        else:
+            targets = [node.module]
+        for target in targets:
+            yield Import(target, node.lineno, node in inner)
+
+
+def arrows_in(package: Path) -> dict[str, set[str]]:
+    """Each module, and the other modules of the package that it imports."""
+    modules = modules_of(package)
+    return {name: {found.target[1:] for found in imports_of(name, path, modules) if found.target.startswith(".")} & set(modules) - {name}
+            for name, path in modules.items()}
+
+
+def circles_in(arrows: dict[str, set[str]]) -> list[set[str]]:
+    """The strongly connected components of more than one module."""
+    reached = {}
+    for start in arrows:
+        seen, left = set(), [start]
+        while left:
+            new = arrows.get(left.pop(), set()) - seen
+            seen |= new
+            left.extend(new)
+        reached[start] = seen
+    groups = {frozenset(other for other in reached[name] if name in reached.get(other, ())) for name in arrows if name in reached[name]}
+    return [set(group) for group in groups]
+
+
+def room_of(module: str) -> str:
+    """The room that a module stands in."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] == "adapters" else parts[0]
+
+
+MODULES = modules_of(PACKAGE)
+each_module = pytest.mark.parametrize("name", MODULES, ids=[name or "astropy_tilecomp" for name in MODULES])
+
+
+def test_no_circle():
+    assert circles_in(arrows_in(PACKAGE)) == []
+
+
+def test_a_circle_is_found(tmp_path):
+    for name, text in {"__init__": "", "one": "from .two import b\na = 1", "two": "b = 1\ndef f():\n    from .three import c",
+                       "three": "from . import one", "four": "from .one import a"}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert circles_in(arrows_in(tmp_path)) == [{"one", "two", "three"}]
+
+
+@each_module
+def test_imports_go_one_way(name):
+    room = room_of(name)
+    if room in EXEMPT:
+        return
+    assert room in LEVEL_OF, "a new room: give it a level"
+    for found in imports_of(name, MODULES[name], MODULES):
+        other = room_of(found.target[1:]) if found.target.startswith(".") else room
+        if other in (room, "_version", ""):
+            continue
+        assert LEVEL_OF[other] < LEVEL_OF[room], f"line {found.line}: {room} imports {other}"
+
+
+@each_module
+def test_optional_packages_are_imported_where_they_belong(name):
+    room, ours = room_of(name), name
+    for found in imports_of(name, MODULES[name], MODULES):
+        package = found.target.split(".")[0]
+        if found.target.startswith(".") or package in sys.stdlib_module_names or package == "numpy":
+            continue
+        where = f"line {found.line}: {package}"
+        assert {room, ours} & OPTIONAL.get(package, set()), f"{where} is not for {name}"
+        if not found.in_function and not room.startswith("adapters"):
+            assert AT_MODULE_LEVEL.get(package) == room, f"{where} is imported with the module"
 
 
 def modules_after(statement):
@@ -163,8 +185,6 @@ def test_the_package_loads_no_optional_package():
 
 
 def test_imagecodecs_is_not_required():  # S40
-    import tomllib
-
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     required = [*project["dependencies"], *(r for extra, names in project["optional-dependencies"].items()
                                             if extra != "test" for r in names)]

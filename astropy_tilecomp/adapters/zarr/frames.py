@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...codecs import final_pixels as finalize
 from ...codecs.buffers import as_bytes, destination
 from ...codecs.config import CONFIG_VERSION, Configurable
+from ...codecs.final_pixels import finalize
 from ...codecs.registry import codec_for
 from ...errors import CorruptTileError, HeaderError, TileCompWarning, TrailingBytesError, TruncatedTileError, UnsupportedError
 from ...read.limits import max_nbytes_allowed

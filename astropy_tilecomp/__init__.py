@@ -19,7 +19,7 @@ _HOME = {
     "open_references": "adapters.references.open",
     "to_asdf": "adapters.references.asdf",
     "from_asdf": "adapters.references.asdf",
-    "tile_references": "adapters.references.tiles",
+    "tile_references": "adapters.references.tile_scan",
     "TileReferences": "adapters.references.tiles",
     "TileStore": "adapters.references.tile_store",
     "to_dask": "adapters.dask",

@@ -6,13 +6,13 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from operator import length_hint
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
-__all__ = ["SMALL_JOB", "ForkSafeLock", "computed_once", "pool_size", "run", "thread_count", "waiting_pool"]
+__all__ = ["SMALL_JOB", "ForkSafeLock", "computed_once", "counted", "pool_size", "run", "thread_count", "waiting_pool"]
 
 SMALL_JOB = 65536
 """Jobs of fewer pixels than this run in the thread that asks."""
@@ -23,6 +23,8 @@ N_WAITING = 32
 VARIABLE = "ASTROPY_TILECOMP_THREADS"
 
 _NO_MORE = object()
+
+Item = TypeVar("Item")
 
 _pool: ThreadPoolExecutor | None = None
 _waiting_pool: ThreadPoolExecutor | None = None
@@ -165,6 +167,29 @@ def _submit(task: Callable):
         return _pool.submit(task)
     except RuntimeError:
         return None
+
+
+def counted(results: Iterable[Item], total: int, on_progress: Callable[[int, int], None] | None) -> Iterator[Item]:
+    """
+    Pass results on, and report how many did.
+
+    Parameters
+    ----------
+    results : iterable
+        Of jobs that are done one after the other, or side by side.
+    total : int
+        How many there are.
+    on_progress : callable, optional
+        Called with the number of results so far, and with `total`.
+
+    Yields
+    ------
+    object
+    """
+    for done, result in enumerate(results, 1):
+        if on_progress is not None:
+            on_progress(done, total)
+        yield result
 
 
 def waiting_pool() -> ThreadPoolExecutor:

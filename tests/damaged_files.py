@@ -4,8 +4,8 @@ import numpy as np
 
 import astropy_tilecomp as tc
 from astropy_tilecomp.hdus import find_image
+from astropy_tilecomp.read.table_rows import read_table
 from astropy_tilecomp.sources import FileSource
-from astropy_tilecomp.tasks.info import read_table
 
 BROKEN_ROWS = (3, 77, 200)
 

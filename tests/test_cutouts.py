@@ -12,6 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from servers import all_together, range_server
 
 import astropy_tilecomp as tc
+from astropy_tilecomp.tasks.cutout_results import Cutouts
+from astropy_tilecomp.tasks.cutouts import _Recipe
 
 SHAPE = (120, 150)
 
@@ -165,10 +167,10 @@ def test_a_table_of_results(paths, tmp_path):
 def test_no_credential_is_shown():
     (found,) = tc.cutouts(["http://127.0.0.1:9/a.fits?token=hidden"], (5, 5), 3, remote={"retries": 0},
                           storage_options={"headers": {"Authorization": "hidden"}})
-    shown = f"{found} {found.error} {tc.cutout.Cutouts([found]).table()}"
+    shown = f"{found} {found.error} {Cutouts([found]).table()}"
     assert "127.0.0.1" in shown
     assert "hidden" not in shown
-    assert "hidden" not in repr(tc.cutout._Recipe(None, None, "trim", None, True, False, {"key": "hidden"}, None, {}))
+    assert "hidden" not in repr(_Recipe(None, None, "trim", None, True, False, {"key": "hidden"}, None, {}))
 
 
 def test_errors_are_collected(paths, tmp_path):
@@ -223,12 +225,10 @@ def test_options_that_make_no_sense_are_raised(paths):
         tc.cutouts(paths, (5, 5), 3, concurrency=0)
 
 
-def test_progress(paths, capsys):
+def test_progress(paths):
     seen = []
-    tc.cutouts(paths, (5, 5), 3, progress=lambda done, total: seen.append((done, total)))
+    tc.cutouts(paths, (5, 5), 3, on_progress=lambda done, total: seen.append((done, total)))
     assert seen == [(n, 6) for n in range(1, 7)]
-    tc.cutouts(paths, (5, 5), 3, progress=True)
-    assert capsys.readouterr().err.endswith("\r6 of 6 files\n")
 
 
 def test_remote_files_are_read_at_once(paths):

@@ -73,7 +73,7 @@ def test_write_any_chunks(chunks, tmp_path):
     image = sample()
     calls = []
     tc.write_dask(tmp_path / "a.fits", da.from_array(image, chunks=chunks), {"OBJECT": "M31"}, tile_shape=(32, 50),
-                  progress=lambda done, total: calls.append((done, total)))
+                  on_progress=lambda done, total: calls.append((done, total)))
     assert_array_equal(tc.read_image(tmp_path / "a.fits"), image)
     assert calls[-1][0] == calls[-1][1]
 

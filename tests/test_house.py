@@ -17,7 +17,6 @@ each_module = pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to
 
 MAX_LINES, MAX_FUNCTION_LINES, MEDIAN_LINES = 350, 60, 130
 LONG = {
-    # What users call with many keywords, each with its line of documentation:
     "adapters/fits/open.py:open": "every keyword of astropy's fits.open, and those of our own",
     "tasks/pack.py:pack": "a summary of 20 lines under a page of documentation",
     "tasks/cutouts.py:cutouts": "a summary of 20 lines under a page of documentation",

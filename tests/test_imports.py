@@ -35,11 +35,12 @@ EXEMPT = {"", "__main__", "adapters"}
 
 # Which rooms or modules may import which optional package, inside functions or under `extra`.
 OPTIONAL = {
-    "fsspec": {"sources.transport_fsspec", "sources.transport_http", "sources.transport_s3", "sources.opening", "adapters.references"},
+    "fsspec": {"sources.transport", "sources.transport_fsspec", "sources.transport_http", "sources.transport_s3", "sources.opening",
+               "adapters.references"},
     "aiohttp": {"sources.transport_http"},
     "botocore": {"sources.transport_s3"},
     "obstore": {"sources.transport_obstore"},
-    "zarr": {"adapters.zarr", "adapters.references"},
+    "zarr": {"adapters.zarr", "adapters.references", "adapters.xarray"},
     "numcodecs": {"adapters.zarr", "adapters.references"},
     "pandas": {"adapters.references"},
     "pyarrow": {"adapters.references"},
@@ -67,13 +68,13 @@ class Import(NamedTuple):
 
 def modules_of(package: Path) -> dict[str, Path]:
     """Dotted name below the package, "" for itself, to file."""
-    files = [path for path in package.rglob("*.py") if path.name not in NOT_MODULES]
+    files = [path for path in package.rglob("*.py*") if path.suffix in (".py", ".pyx") and path.name not in NOT_MODULES]
     return {".".join(path.relative_to(package).with_suffix("").parts).removesuffix("__init__").rstrip("."): path for path in files}
 
 
 def imports_of(name: str, path: Path, modules: dict[str, Path]) -> Iterator[Import]:
     """What a module imports: a dotted name of this package with a dot in front, or another package."""
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text() if path.suffix == ".py" else "")
     typed = {node for block in ast.walk(tree) if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
              for node in ast.walk(block)}
     inner = {node for block in ast.walk(tree) if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(block)}
@@ -82,8 +83,7 @@ def imports_of(name: str, path: Path, modules: dict[str, Path]) -> Iterator[Impo
         if node in typed or not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         if isinstance(node, ast.Import):
-            targets = [alias.name.replace("astropy_tilecomp", "", 1) if alias.name.split(".")[0] == "astropy_tilecomp" else alias.name
-                       for alias in node.names]
+            targets = [alias.name.replace("astropy_tilecomp", ".", 1).replace("..", ".") for alias in node.names]
         elif node.level or (node.module or "").split(".")[0] == "astropy_tilecomp":
             start = folder[: len(folder) - node.level + 1] if node.level else []
             module = node.module or ""

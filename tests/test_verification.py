@@ -132,7 +132,7 @@ def test_memory_is_bounded(tmp_path):
 def test_progress_reaches_the_end(tmp_path):
     tc.write_image(tmp_path / "a.fits.fz", star_image())
     seen = []
-    tc.verify(tmp_path / "a.fits.fz", progress=lambda done, total: seen.append((done, total)))
+    tc.verify(tmp_path / "a.fits.fz", on_progress=lambda done, total: seen.append((done, total)))
     size = (tmp_path / "a.fits.fz").stat().st_size
     assert seen == sorted(seen)
     assert seen[-1] == (size, size)

@@ -257,7 +257,7 @@ def test_keywords_of_the_empty_primary_come_along(tmp_path):
 
 def test_progress_ends_at_the_size_of_the_file(mixed_file):
     calls = []
-    tc.pack(mixed_file, progress=lambda done, total: calls.append((done, total)))
+    tc.pack(mixed_file, on_progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (mixed_file.stat().st_size,) * 2
     assert calls == sorted(calls)
 

@@ -87,7 +87,7 @@ def _open(file, hdu, storage_options, options) -> TileReader:
     return reader_for(found, source, cache_bytes=0, **options)
 
 
-def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, blocks_ahead: int = 2, progress=None,
+def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, blocks_ahead: int = 2, on_progress=None,
                algorithm: str | None = None, tile_shape: Sequence[int] | None = None, lossless: bool = False,
                quantize_level: float = DEFAULT_QUANTIZE_LEVEL, quantize_method: int | str = "SUBTRACTIVE_DITHER_1",
                dither_seed: int = -1, hcomp_scale: float = 0, hcomp_smooth: bool = False, blank: int | None = None,
@@ -108,7 +108,7 @@ def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, bl
         Bytes of a block, about: the array is cut into blocks of whole tiles. Where its own chunks are such, they are kept.
     blocks_ahead : int
         Blocks that are computed together.
-    progress : callable, optional
+    on_progress : callable, optional
         Called with the blocks that are done and all blocks.
     algorithm, tile_shape, lossless, quantize_level, quantize_method, dither_seed, hcomp_scale, hcomp_smooth, blank, zblank, style
         How to compress: see `write_image`.
@@ -144,8 +144,8 @@ def write_dask(path, array, header=None, *, chunk_nbytes: int = CHUNK_NBYTES, bl
             group = numbers[first:first + blocks_ahead]
             for number, block in zip(group, dask.compute(*(array.blocks[number] for number in group))):
                 writer.write_tiles(tuple(int(start[at]) for start, at in zip(starts, number)), block)
-            if progress is not None:
-                progress(first + len(group), len(numbers))
+            if on_progress is not None:
+                on_progress(first + len(group), len(numbers))
 
 
 def _is_aligned(chunks, tile_shape) -> bool:

@@ -38,7 +38,7 @@ def command(file, algorithms, tiles, levels, max_loss, as_json, hdu, jobs, quiet
         advice = tc.advise(
             input_of(file), hdu=options.hdu_of(hdu), algorithms=[name.upper() for name in algorithms] or None,
             tile_shapes=[tile_shape(text) for text in tiles] or None, quantize_levels=levels or None, max_loss=max_loss,
-            threads=jobs, progress=tell,
+            threads=jobs, on_progress=tell,
         )
     if as_json:
         click.echo(json.dumps(asdict(advice) | {"loses": advice.loses}, indent=1))

@@ -52,7 +52,7 @@ def command(ctx, files, index, section, at, sky, size, mode, fill, compress, png
     with bars(quiet) as shown, shown.bar("cutouts") as tell:
         found = tc.cutouts(
             [input_of(name) for name in files], position, size, hdu=options.hdu_of(hdu), mode=mode,
-            on_error="fill" if fill else "raise", storage_options=options.storage_options(storage_option), progress=tell,
+            on_error="fill" if fill else "raise", storage_options=options.storage_options(storage_option), on_progress=tell,
         )
     for name, cutout in zip(files, found):
         try:

@@ -101,7 +101,7 @@ def _pack(name: str, threads: int, tell, *, output, force, delete, yes, settings
     """Pack one file."""
     target = output_for(name, output, packed_name)
     with writing(target) as path:
-        report = tc.pack(input_of(name), path, overwrite=force, threads=threads, progress=tell, **settings)
+        report = tc.pack(input_of(name), path, overwrite=force, threads=threads, on_progress=tell, **settings)
     if delete and not yes and not all(hdu.lossless for hdu in report.hdus):
         raise Failure(f"{target} is written, and {name} is kept: its pixels were packed with loss; --yes deletes it all the same")
     if delete:

@@ -6,7 +6,6 @@ import glob
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from . import options
 from .many import expand, is_url
 from .messages import Failure
 from .outputs import STANDARD
+from .progress import bars
 from .tables import count_text
 
 FORMATS = {".json": "json", ".parquet": "parquet", ".parq": "parquet", ".icechunk": "icechunk"}
@@ -72,8 +72,8 @@ def command(files, form, zarr_format, stored, stack_dimension, hdu, output, forc
         refs = {key: value.decode() if isinstance(value, bytes) else value for key, value in refs.items()}
         _write_json({"version": 1, "refs": refs}, output, force)
     elif form == "json":
-        visible = not quiet and sys.stderr.isatty()
-        refs = tc.references(files[0] if len(files) == 1 else files, stack_dimension=stack_dimension, progress=visible, **how)
+        with bars(quiet) as shown, shown.bar("scanning") as tell:
+            refs = tc.references(files[0] if len(files) == 1 else files, stack_dimension=stack_dimension, on_progress=tell, **how)
         _write_json(refs, output, force)
     else:
         with _folder(os.path.normpath(output)) as folder:

@@ -50,7 +50,7 @@ def _unpack(name: str, threads: int, tell, *, output, force, delete, how):
     """Unpack one file."""
     target = output_for(name, output, unpacked_name)
     with writing(target) as path:
-        report = tc.unpack(input_of(name), path, overwrite=force, threads=threads, progress=tell, **how)
+        report = tc.unpack(input_of(name), path, overwrite=force, threads=threads, on_progress=tell, **how)
     if delete:
         delete_input(name, target)
     return replace(report, path=name, output=target)

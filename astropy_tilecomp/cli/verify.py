@@ -41,7 +41,7 @@ def command(ctx, files, engines, as_json, storage_option, jobs, quiet):
 
 
 def _verify(name: str, threads: int, tell, **how):
-    return replace(tc.verify(input_of(name), threads=threads, progress=tell, **how), path=name)
+    return replace(tc.verify(input_of(name), threads=threads, on_progress=tell, **how), path=name)
 
 
 def _lines(report):

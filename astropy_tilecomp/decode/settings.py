@@ -51,6 +51,7 @@ def mask_settings(params, dtype: np.dtype) -> dict:
 
 
 def type_code(dtype: np.dtype) -> int:
+    """The number that the kernels have for a type."""
     return _kernels.TYPE_CODES[f"{dtype.kind}{dtype.itemsize}"]
 
 

@@ -1,15 +1,19 @@
-"""The rows of a table as they are needed."""
+"""The table of an image: whole, or row by row as it is needed."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .. import errors
+from ..errors import TruncatedTileError
+from ..hdus import FoundHDU
+from ..sources.base import ByteSource
 from ..threads import ForkSafeLock
 from ..tiling.layout import TableLayout
+from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 
-__all__ = ["TableRows"]
+__all__ = ["TableRows", "read_table"]
 
 
 class TableRows:
@@ -76,3 +80,35 @@ class TableRows:
         if len(unknown) and self._layout.table_nbytes <= self._source.table_cache:
             return [(0, self._layout.table_nbytes)]
         return self._layout.row_ranges(unknown, self._source.gap)
+
+
+def read_table(source: ByteSource, found: FoundHDU) -> tuple[CompressionParams, TileTable]:
+    """
+    Read the whole table of a compressed image.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The whole file.
+    found : FoundHDU
+        Where the image is.
+
+    Returns
+    -------
+    params : CompressionParams
+        What its header says.
+    table : TileTable
+        One entry for each tile.
+
+    Raises
+    ------
+    HeaderError, UnsupportedError
+        If the header breaks the format.
+    TruncatedTileError
+        If the file ends before the table does.
+    """
+    params, layout = CompressionParams.from_header(found.header), TableLayout.from_header(found.header)
+    data = source.part(found.data_offset, min(found.end, source.nbytes))
+    if layout.table_nbytes > data.nbytes:
+        raise TruncatedTileError(f"the table takes {layout.table_nbytes} bytes, the file has {data.nbytes} of them")
+    return params, TileTable.from_bytes(layout, data.read(0, layout.table_nbytes), available=data.nbytes)

@@ -61,4 +61,5 @@ def arriving(ranges: Sequence[Range], head: memoryview, begin: Callable[[Range],
 
 
 def length_of(wanted: Range) -> int:
+    """Bytes of a range."""
     return wanted[1] - wanted[0]

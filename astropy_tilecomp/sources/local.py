@@ -285,5 +285,6 @@ def _reopen_file(path: str, nbytes: int, mtime_ns: int, since: str = "it was pic
 
 
 def check_unchanged(name: str, then, now, what: str, since: str = "it was pickled") -> None:
+    """Raise SourceError if a file is another than it was."""
     if then != now:
         raise SourceError(f"{name}: changed since {since}: {what} were {then}, are now {now}")

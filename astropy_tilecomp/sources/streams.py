@@ -120,5 +120,6 @@ def _require_room(target, name: str) -> None:
 
 
 def name_of(file) -> str:
+    """What to call a file object in messages."""
     name = getattr(file, "name", None)
     return name if isinstance(name, str) else f"<{type(file).__name__}>"

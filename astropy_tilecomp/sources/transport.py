@@ -87,10 +87,12 @@ class Transport:
 
 
 def first_line(error: Exception) -> str:
+    """The first line of the message of an error."""
     return str(error).partition("\n")[0]
 
 
 def changed_error(name: str) -> SourceError:
+    """The error for a file of which the store has another version now."""
     return SourceError(f"{name}: changed since it was opened: its store has another version now")
 
 

@@ -15,14 +15,15 @@ from ..encode import NotEncodableError, encode
 from ..errors import HeaderError
 from ..hdus import FoundHDU, walk
 from ..read.reader import reader_for
+from ..read.table_rows import read_table
 from ..sources.base import ByteSource
 from ..sources.local import BufferSource
 from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
+from ..write.cards import image_cards
 from ..write.hdu_builder import TileSpool
-from ..write.image_cards import image_cards
 from ..write.params import DEFAULT_QUANTIZE_LEVEL, params_for
-from .info import CutoutCost, cutout_cost, read_table
+from .cutout_cost import CutoutCost, cutout_cost
 from .sample import MAX_PIXELS, sample_of
 from .tile_maps import estimate_noise
 
@@ -148,7 +149,7 @@ class Advice:
 
 def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_shapes: Sequence | None = None,
            quantize_levels: Sequence[float] | None = None, max_loss: float = 0.1, max_pixels: int = MAX_PIXELS,
-           threads: int | None = None, progress: Callable[[int, int], None] | None = None) -> Advice:
+           threads: int | None = None, on_progress: Callable[[int, int], None] | None = None) -> Advice:
     """
     Try compressions on an image and recommend one.
 
@@ -170,7 +171,7 @@ def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_sha
         Pixels to try it on, from the middle of the image.
     threads : int, optional
         Threads to use at most.
-    progress : callable, optional
+    on_progress : callable, optional
         Called with the candidates that are done and all of them.
 
     Returns
@@ -209,8 +210,8 @@ def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_sha
                 candidates.append(candidate)
         except (HeaderError, NotEncodableError) as error:
             refused.append(f"{algorithm}, tiles {tile_shape}: {error}")
-        if progress is not None:
-            progress(done + 1, len(todo))
+        if on_progress is not None:
+            on_progress(done + 1, len(todo))
     if not candidates:
         raise HeaderError(f"{name}: nothing that was tried can hold this image: " + "; ".join(dict.fromkeys(refused)))
     best, reason = _recommend(candidates, max_loss)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -16,190 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from ..decode.report import BadTile
 from ..errors import TileCompError
 from ..hdus import find_image
-from ..read.reader import ReadStats, reader_for
+from ..read.reader import reader_for
 from ..sources.opening import as_source
-from ..sources.urls import has_secret, public_url
-from ..threads import N_WAITING, waiting_pool
+from ..threads import N_WAITING, counted, waiting_pool
 from ..tiling.to_image import table_to_image
-from ..write.atomic import replacing_fits
-from ..write.writer import write_image
 from .cutout_header import moved_header
 from .cutout_place import MODES, BoxPlace, CentrePlace, place_of
+from .cutout_results import Cutout, Cutouts
 
-__all__ = ["Cutout", "Cutouts", "cutouts"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Cutout:
-    """
-    What became of one file.
-
-    Attributes
-    ----------
-    file : object
-        The file, as it was given.
-    pixels : ndarray or None
-        The cutout; None if there was an error, or if it was written to `path` alone.
-    cards : tuple of str
-        Card images of its header, with the WCS of the cutout.
-    origin : tuple of int
-        Pixel of the image that is the first of the cutout, C order; it may be negative with ``mode="partial"``.
-    path : str or None
-        The file that was written.
-    error : Exception or None
-        What went wrong.
-    stats : ReadStats
-        Requests, bytes and tiles that the pixels took, without the opening of the file.
-    damaged_tiles : tuple of BadTile
-        Tiles that were filled, with ``on_error="fill"``.
-    """
-
-    file: object
-    pixels: np.ndarray | None = None
-    cards: tuple[str, ...] = ()
-    origin: tuple[int, ...] = ()
-    path: str | None = None
-    error: Exception | None = None
-    stats: ReadStats = field(default_factory=ReadStats)
-    damaged_tiles: tuple[BadTile, ...] = ()
-
-    def __repr__(self):
-        shape = () if self.pixels is None else self.pixels.shape
-        what = type(self.error).__name__ if self.error else self.path or f"shape {shape}"
-        return f"<Cutout of {self.name}: {what}>"
-
-    @property
-    def name(self) -> str:
-        """The file as it may be shown: a URL that may hold a credential is cut short."""
-        return public_url(self.file) if isinstance(self.file, str) and has_secret(self.file) else str(self.file)
-
-    @property
-    def header(self):
-        """The header, as `astropy.io.fits.Header`."""
-        from astropy.io import fits
-
-        return fits.Header.fromstring("".join(self.cards))
-
-    @property
-    def wcs(self):
-        """The world coordinates, as `astropy.wcs.WCS`."""
-        from astropy.wcs import WCS
-
-        return WCS(self.header)
-
-    def write(self, path, *, compress: bool = True, overwrite: bool = False) -> None:
-        """
-        Write the cutout to a FITS file of its own.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file; it appears only when it is complete.
-        compress : bool
-            Tile-compress it, without loss; False writes a plain primary HDU.
-        overwrite : bool
-            Whether an existing file may be replaced.
-
-        Raises
-        ------
-        ValueError
-            If there are no pixels.
-        FileExistsError
-            If the file exists, unless it may be replaced.
-        """
-        if self.pixels is None:
-            raise ValueError(f"{self.name}: there is no cutout to write") from self.error
-        if compress:
-            write_image(path, self.pixels, self.cards, lossless=True, overwrite=overwrite)
-            return
-        from astropy.io import fits
-
-        with replacing_fits(path, overwrite=overwrite) as target:
-            fits.PrimaryHDU(self.pixels, self.header).writeto(target)
-
-
-class Cutouts(Sequence):
-    """
-    The cutouts of many files, one `Cutout` for each, in the order of the files.
-
-    Parameters
-    ----------
-    cutouts : sequence of Cutout
-        The results.
-    """
-
-    def __init__(self, cutouts: Iterable[Cutout]):
-        self._cutouts = tuple(cutouts)
-
-    def __len__(self):
-        return len(self._cutouts)
-
-    def __getitem__(self, index):
-        found = self._cutouts[index]
-        return Cutouts(found) if isinstance(index, slice) else found
-
-    def __repr__(self):
-        return f"<Cutouts of {len(self)} files, {len(self.errors)} with errors>"
-
-    @property
-    def arrays(self) -> list[np.ndarray | None]:
-        """The pixels of each file; None where there was an error."""
-        return [each.pixels for each in self]
-
-    @property
-    def errors(self) -> list[tuple[object, Exception]]:
-        """The files with errors, and the errors."""
-        return [(each.file, each.error) for each in self if each.error is not None]
-
-    def raise_errors(self) -> None:
-        """
-        Raise the errors, if there are any.
-
-        Raises
-        ------
-        ExceptionGroup
-            All of them.
-        """
-        if self.errors:
-            raise ExceptionGroup(f"{len(self.errors)} of {len(self)} cutouts failed", [error for _, error in self.errors])
-
-    def table(self):
-        """
-        The results as a table.
-
-        Returns
-        -------
-        astropy.table.Table
-            A row for each file: ``file``, ``shape`` and ``origin`` as text, ``path``, ``n_requests``, ``nbytes`` and
-            ``error``, which is empty where all went well; and ``pixels``, if there are any and all have one shape.
-        """
-        from astropy.table import Table
-
-        columns: dict[str, list | np.ndarray] = {
-            "file": [each.name for each in self],
-            "shape": [_as_text(each.pixels.shape) if each.pixels is not None else "" for each in self],
-            "origin": [_as_text(each.origin) for each in self],
-            "path": [each.path or "" for each in self],
-            "n_requests": [each.stats.n_requests for each in self],
-            "nbytes": [each.stats.nbytes for each in self],
-            "error": [f"{type(each.error).__name__}: {each.error}" if each.error else "" for each in self],
-        }
-        arrays = [pixels for pixels in self.arrays if pixels is not None]
-        if arrays and len(arrays) == len(self) and len({pixels.shape for pixels in arrays}) == 1:
-            columns["pixels"] = np.stack(arrays)
-        return Table(columns)
-
-
-def _as_text(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
+__all__ = ["cutouts"]
 
 
 def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim", fill_value=None, folder=None,
             compress: bool = True, overwrite: bool = False, client=None, concurrency: int = 16,
-            progress: bool | Callable[[int, int], None] = False, storage_options: dict | None = None,
+            on_progress: Callable[[int, int], None] | None = None, storage_options: dict | None = None,
             remote: Mapping | None = None, engine: str | None = None, on_error: str = "raise",
             max_nbytes: int | None = None) -> Cutouts:
     """
@@ -228,8 +59,8 @@ def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim
         Where to work; by default in threads of this process.
     concurrency : int
         Files that are read at once, by each task of `client`; 32 at most.
-    progress : bool or callable
-        True shows on standard error how far it is; a callable is called with the number of files done and of all.
+    on_progress : callable, optional
+        Called with the number of files that are done, and of all.
     storage_options : dict, optional
         What fsspec needs to open the files.
     remote : RemoteSettings or mapping, optional
@@ -273,7 +104,7 @@ def cutouts(files: Iterable, position, size=None, *, hdu=None, mode: str = "trim
         results = _side_by_side(recipe, jobs, concurrency)
     else:
         results = _on_cluster(recipe, jobs, concurrency, client)
-    return Cutouts(_shown(results, len(jobs), progress))
+    return Cutouts(counted(results, len(jobs), on_progress))
 
 
 @dataclass(frozen=True)
@@ -392,22 +223,3 @@ def _on_cluster(recipe: _Recipe, jobs: list, concurrency: int, client) -> Iterat
 def _cut_batch(recipe: _Recipe, jobs: list, concurrency: int) -> list[Cutout]:
     with ThreadPoolExecutor(concurrency) as pool:
         return list(pool.map(recipe.cut, jobs))
-
-
-def _shown(results: Iterator[Cutout], total: int, progress) -> Iterator[Cutout]:
-    """The results as they pass, telling how many did."""
-    tell = progress if callable(progress) else _Counter() if progress else None
-    for done, result in enumerate(results, 1):
-        if tell is not None:
-            tell(done, total)
-        yield result
-
-
-class _Counter:
-    """Writes on standard error how far it is, at most once for each hundredth."""
-
-    def __call__(self, done: int, total: int) -> None:
-        if done == total or done % max(1, total // 100) == 0:
-            end = "\n" if done == total else ""
-            sys.stderr.write(f"\r{done} of {total} files{end}")
-            sys.stderr.flush()

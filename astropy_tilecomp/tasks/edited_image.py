@@ -137,6 +137,7 @@ class EditedImage:
 
 
 def no_tiles() -> NewTiles:
+    """New tiles of an edit that changes nothing."""
     none = np.zeros(0, np.int64)
     return NewTiles(none, none.astype(np.uint8), none, np.zeros(0), np.zeros(0), np.zeros(0, bool), b"")
 

@@ -6,46 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import HeaderError, TileCompError, TruncatedTileError
+from ..errors import HeaderError, TileCompError
 from ..hdus import FoundHDU, walk
 from ..keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA, UNCOMPRESSED_DATA
+from ..read.table_rows import read_table
 from ..sources.base import ByteSource
 from ..sources.opening import opened
-from ..sources.remote_settings import RemoteSettings
 from ..tiling.columns import COLUMN_NAMES
-from ..tiling.grid import TileGrid
-from ..tiling.layout import TableLayout
 from ..tiling.params import CompressionParams
-from ..tiling.selection import select
 from ..tiling.table import TileTable
-from ..tiling.tile_plan import plan
+from .cutout_cost import CutoutCost, cutout_cost
 
-__all__ = ["CutoutCost", "FileInfo", "HDUInfo", "HeapInfo", "ImageInfo", "cutout_cost", "info", "read_table"]
-
-CUTOUT_SHAPE = (200, 200)
-
-
-@dataclass(frozen=True)
-class CutoutCost:
-    """
-    What reading a small box of an image takes when the file lies behind a network.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Shape of the box, C order.
-    n_tiles : int
-        Tiles to decode.
-    nbytes : int
-        Bytes to fetch: table rows and tiles.
-    n_requests : int
-        Ranges to ask for, without the one that finds the header.
-    """
-
-    shape: tuple[int, ...]
-    n_tiles: int
-    nbytes: int
-    n_requests: int
+__all__ = ["FileInfo", "HDUInfo", "HeapInfo", "ImageInfo", "info"]
 
 
 @dataclass(frozen=True)
@@ -280,38 +252,6 @@ def _shape(found: FoundHDU) -> tuple[int, ...]:
     return found.shape
 
 
-def read_table(source: ByteSource, found: FoundHDU) -> tuple[CompressionParams, TileTable]:
-    """
-    Read the whole table of a compressed image.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The whole file.
-    found : FoundHDU
-        Where the image is.
-
-    Returns
-    -------
-    params : CompressionParams
-        What its header says.
-    table : TileTable
-        One entry for each tile.
-
-    Raises
-    ------
-    HeaderError, UnsupportedError
-        If the header breaks the format.
-    TruncatedTileError
-        If the file ends before the table does.
-    """
-    params, layout = CompressionParams.from_header(found.header), TableLayout.from_header(found.header)
-    data = source.part(found.data_offset, min(found.end, source.nbytes))
-    if layout.table_nbytes > data.nbytes:
-        raise TruncatedTileError(f"the table takes {layout.table_nbytes} bytes, the file has {data.nbytes} of them")
-    return params, TileTable.from_bytes(layout, data.read(0, layout.table_nbytes), available=data.nbytes)
-
-
 def _describe_image(source: ByteSource, found: FoundHDU) -> ImageInfo:
     params, table = read_table(source, found)
     layout, n_pixels = table.layout, params.n_pixels
@@ -362,38 +302,3 @@ def _describe_heap(table: TileTable) -> HeapInfo:
         int(np.median(sizes)) if len(sizes) else 0, int(sizes.max(initial=0)),
         int((gaps > 0).sum()), int(gaps.sum()), in_order, contiguous,
     )
-
-
-def cutout_cost(params: CompressionParams, table: TileTable, shape: tuple[int, int] = CUTOUT_SHAPE,
-                place: tuple[float, float] = (0.5, 0.5)) -> CutoutCost:
-    """
-    Count what a small box of an image costs to fetch.
-
-    Parameters
-    ----------
-    params : CompressionParams
-        Parameters of the image, which has two axes or more and pixels.
-    table : TileTable
-        All of its tiles.
-    shape : (int, int), optional
-        Pixels of the box along the last two axes; along others it has one.
-    place : (float, float), optional
-        Where the box is along these axes, 0 for the first place and 1 for the last; by default in the middle.
-
-    Returns
-    -------
-    CutoutCost
-        With the settings of the environment for remote files.
-    """
-    wanted = tuple(min(size, n) for size, n in zip((*[1] * (params.ndim - 2), *shape), params.image_shape))
-    places = (*[0.5] * (params.ndim - 2), *place)
-    starts = [int((n - size) * part) for size, n, part in zip(wanted, params.image_shape, places)]
-    index = tuple(slice(start, start + size) for start, size in zip(starts, wanted))
-    selection = select(TileGrid(params.image_shape, params.tile_shape), index)
-    settings, layout = RemoteSettings.of(), table.layout
-    whole_table = layout.table_nbytes <= settings.table_cache
-    rows = [(0, layout.table_nbytes)] if whole_table else layout.row_ranges(selection.rows, settings.gap)
-    cost = plan(params, selection, table.take(selection.rows), gap=settings.gap, max_range=settings.max_range)
-    n_masks = len(cost.masks) if cost.masks is not None else 0
-    nbytes = sum(stop - start for start, stop in rows) + cost.nbytes
-    return CutoutCost(wanted, selection.n_tiles, nbytes, len(rows) + len(cost.tiles) + n_masks)

@@ -62,7 +62,7 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
          quantize_method: int | str = "SUBTRACTIVE_DITHER_1", dither_seed: int = 0, hcomp_scale: float = 0,
          hcomp_smooth: bool = False, lossless: bool = False, checksum: bool = True, verify: bool = False,
          overwrite: bool = False, threads: int | None = None, engine: str | None = None,
-         progress: Callable[[int, int], None] | None = None) -> FileReport:
+         on_progress: Callable[[int, int], None] | None = None) -> FileReport:
     """
     Compress every image of a FITS file, as fpack does.
 
@@ -99,7 +99,7 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
         Threads to use at most.
     engine : {"kernel", "cfitsio"}, optional
         By default ASTROPY_TILECOMP_ENGINE, else "kernel".
-    progress : callable, optional
+    on_progress : callable, optional
         Called with the bytes that are done and all bytes.
 
     Returns
@@ -132,7 +132,7 @@ def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, qu
         reports = []
         with replacing_fits(output, overwrite=overwrite) as file:
             for found in hdus:
-                tell = telling(progress, source, found)
+                tell = telling(on_progress, source, found)
                 reports.append(_pack_hdu(source, found, file, settings, checksum, verify, tell))
                 tell(1.0)
         return FileReport(source.name, os.fspath(output), tuple(reports))

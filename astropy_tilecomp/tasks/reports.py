@@ -88,12 +88,12 @@ class FileReport:
         return self.nbytes_before / self.nbytes_after
 
 
-def telling(progress: Callable[[int, int], None] | None, source: ByteSource, found: FoundHDU) -> Callable[[float], None]:
+def telling(on_progress: Callable[[int, int], None] | None, source: ByteSource, found: FoundHDU) -> Callable[[float], None]:
     """What turns the part of an HDU that is done into the bytes of the file that are."""
 
     def tell(part: float) -> None:
-        if progress is not None:
-            progress(found.header_offset + round(part * (found.end - found.header_offset)), source.nbytes)
+        if on_progress is not None:
+            on_progress(found.header_offset + round(part * (found.end - found.header_offset)), source.nbytes)
 
     return tell
 
@@ -108,6 +108,7 @@ def named_after(source: ByteSource, output, rename: Callable[[str], str]):
 
 
 def warn(message: str) -> None:
+    """Warn of something that the output does not have."""
     warnings.warn(message, errors.TileCompWarning, stacklevel=4)
 
 

@@ -15,6 +15,7 @@ from ..encode import EncodedTiles, encode_box
 from ..errors import HeaderError, TileCompError, TruncatedTileError
 from ..hdus import FoundHDU, walk
 from ..keywords import COMPRESSED_DATA, DATA_COLUMNS, GZIP_COMPRESSED_DATA
+from ..read.table_rows import read_table
 from ..sources.base import ByteSource
 from ..sources.opening import opened
 from ..tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of
@@ -26,7 +27,6 @@ from ..tiling.layout import TableLayout
 from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 from ..write.atomic import replacing_fits
-from .info import read_table
 from .verify import TileFault, bad_tiles, fault_of
 
 __all__ = ["HDURescue", "SalvageReport", "salvage"]

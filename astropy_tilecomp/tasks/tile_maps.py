@@ -9,9 +9,9 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..hdus import find_image
 from ..read.slabs import slabs_of
+from ..read.table_rows import read_table
 from ..sources.opening import opened
 from ..tiling.grid import TileGrid
-from .info import read_table
 
 __all__ = ["TileMaps", "estimate_noise", "map_tiles"]
 

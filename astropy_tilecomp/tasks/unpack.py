@@ -23,7 +23,7 @@ __all__ = ["unpack", "unpacked_name"]
 
 
 def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = None, engine: str | None = None,
-           on_error: str = "raise", progress: Callable[[int, int], None] | None = None) -> FileReport:
+           on_error: str = "raise", on_progress: Callable[[int, int], None] | None = None) -> FileReport:
     """
     Restore every compressed image of a FITS file, as funpack does.
 
@@ -41,7 +41,7 @@ def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = 
         By default ASTROPY_TILECOMP_ENGINE, else "kernel".
     on_error : {"raise", "fill"}
         What to do about tiles that cannot be decoded.
-    progress : callable, optional
+    on_progress : callable, optional
         Called with the bytes that are done and all bytes.
 
     Returns
@@ -68,7 +68,7 @@ def unpack(path, output=None, *, overwrite: bool = False, threads: int | None = 
         reports: list[HDUReport] = []
         with replacing_fits(output, overwrite=overwrite) as file:
             for primary, found in _with_null_primary(source):
-                tell = telling(progress, source, found)
+                tell = telling(on_progress, source, found)
                 reports += _unpack_hdu(source, found, primary, file, options, tell)
                 tell(1.0)
         return FileReport(source.name, os.fspath(output), tuple(reports))

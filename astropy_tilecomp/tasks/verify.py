@@ -13,12 +13,12 @@ from ..errors import CorruptTileError, HeaderError, TileCompError
 from ..hdus import FoundHDU, walk
 from ..read.limits import max_nbytes_allowed
 from ..read.slabs import Slab, slabs_of
+from ..read.table_rows import read_table
 from ..sources.base import ByteSource
 from ..sources.opening import opened
 from ..tiling.checksum import DataSum, verify_checksums
 from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
-from .info import read_table
 
 __all__ = ["HDUVerdict", "TileFault", "VerifyReport", "bad_tiles", "fault_of", "verify"]
 
@@ -141,7 +141,7 @@ class VerifyReport:
 
 
 def verify(path, *, engines: Sequence[str] | None = None, threads: int | None = None, max_nbytes: int | None = None,
-           storage_options: dict | None = None, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
+           storage_options: dict | None = None, on_progress: Callable[[int, int], None] | None = None) -> VerifyReport:
     """
     Decode every tile of a file and check all that can be checked.
 
@@ -157,7 +157,7 @@ def verify(path, *, engines: Sequence[str] | None = None, threads: int | None = 
         Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
     storage_options : dict, optional
         What fsspec needs to open a URL.
-    progress : callable, optional
+    on_progress : callable, optional
         Called with the bytes that are done and all bytes.
 
     Returns
@@ -184,7 +184,7 @@ def verify(path, *, engines: Sequence[str] | None = None, threads: int | None = 
         end = 0
         try:
             for found in walk(source):
-                verdicts.append(_verify_hdu(source, found, chosen, threads, limit, progress))
+                verdicts.append(_verify_hdu(source, found, chosen, threads, limit, on_progress))
                 end = found.end
             problem = _what_follows(source, end)
         except HeaderError as error:
@@ -202,7 +202,7 @@ def _what_follows(source: ByteSource, end: int) -> str:
     return ""
 
 
-def _verify_hdu(source: ByteSource, found: FoundHDU, engines, threads, limit: int, progress) -> HDUVerdict:
+def _verify_hdu(source: ByteSource, found: FoundHDU, engines, threads, limit: int, on_progress) -> HDUVerdict:
     """One HDU: its size, its checksums, its tiles."""
     checksum, datasum = _checksums(source, found)
     verdict = HDUVerdict(found.number, found.name, checksum, datasum)
@@ -213,11 +213,11 @@ def _verify_hdu(source: ByteSource, found: FoundHDU, engines, threads, limit: in
         verdict = replace(verdict, problem=f"the file ends {missing} bytes before the data of the HDU do")
     if found.is_compressed_image:
         try:
-            verdict = _verify_image(source, found, verdict, engines, threads, limit, progress)
+            verdict = _verify_image(source, found, verdict, engines, threads, limit, on_progress)
         except TileCompError as error:
             verdict = replace(verdict, problem=str(error))
-    if progress is not None:
-        progress(min(found.end, source.nbytes), source.nbytes)
+    if on_progress is not None:
+        on_progress(min(found.end, source.nbytes), source.nbytes)
     return verdict
 
 
@@ -231,7 +231,7 @@ def _checksums(source: ByteSource, found: FoundHDU) -> tuple[bool | None, bool |
     return verify_checksums(source.read(found.header_offset, found.data_offset), sums.total)
 
 
-def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads, limit: int, progress) -> HDUVerdict:
+def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads, limit: int, on_progress) -> HDUVerdict:
     """Every tile by every engine."""
     faults: dict[int, TileFault] = {}
     n_trailing, n_rows = 0, 0
@@ -248,9 +248,9 @@ def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads
                 faults.setdefault(bad.row, fault_of(found.number, bad))
         n_trailing += len(results[0][1].trailing)
         n_rows += len(slab.table)
-        if progress is not None:
+        if on_progress is not None:
             span = min(found.end, source.nbytes) - found.data_offset
-            progress(found.data_offset + span * n_rows // len(table), source.nbytes)
+            on_progress(found.data_offset + span * n_rows // len(table), source.nbytes)
     return replace(verdict, n_tiles=params.n_tiles, faults=tuple(faults[row] for row in sorted(faults)), n_trailing=n_trailing)
 
 

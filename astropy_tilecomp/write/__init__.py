@@ -1,6 +1,6 @@
 """Pixels -> a file: settings, cards, tiles, table, all in one pass."""
 
-from .image_cards import image_cards
+from .cards import image_cards
 from .params import DEFAULT_QUANTIZE_LEVEL, params_for, resolve_seed
 from .writer import TileWriter, write_image
 

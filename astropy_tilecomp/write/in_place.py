@@ -47,11 +47,13 @@ def runs_of_rows(numbers: np.ndarray, rows: bytes, naxis1: int) -> Iterator[tupl
 
 
 def sync(file: BinaryIO) -> None:
+    """Wait until the disk has what was written."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def write_at(file: BinaryIO, offset: int, data: bytes) -> None:
+    """Write all bytes at an offset."""
     file.flush()
     while data:
         n = os.pwrite(file.fileno(), data, offset)

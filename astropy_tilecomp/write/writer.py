@@ -17,8 +17,8 @@ from ..tiling.cards import join_cards
 from ..tiling.grid import TileGrid
 from ..tiling.to_image import null_primary
 from .atomic import copy_range, replacing_fits
+from .cards import image_cards
 from .hdu_builder import TileSpool
-from .image_cards import image_cards
 from .params import DEFAULT_QUANTIZE_LEVEL, params_for, resolve_seed
 
 __all__ = ["TileWriter", "write_image"]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 
 import numpy as np
 
 from ...errors import HeaderError
 from ..zarr.hdu_chunk import codec_document
+from ..zarr.metadata import GROUP, array_document
 from .names import axis_names, name_images
 from .scan import ImageReference, is_in_store, scan_all
 
 __all__ = ["document_of", "references"]
 
+_SEPARATOR = {"name": "default", "configuration": {"separator": "/"}}
+
 
 def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: bool = True, stack_dimension: str = "file",
-               client=None, progress: bool = False) -> dict:
+               client=None, on_progress: Callable[[int, int], None] | None = None) -> dict:
     """
     Make zarr v3 references to compressed images, one for each HDU.
 
@@ -35,8 +39,8 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
         Name of the axis along which files are stacked.
     client : dask.distributed.Client, optional
         Scan the files on a cluster; by default in threads.
-    progress : bool
-        Show a progress bar while files are scanned.
+    on_progress : callable, optional
+        Called with the number of files that are scanned, and of all.
 
     Returns
     -------
@@ -67,12 +71,12 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
     files = [urls] if single else list(urls)
     if not files:
         raise ValueError("no files to refer to")
-    scanned = scan_all(files, hdu, storage_options, scaled, client, progress)
+    scanned = scan_all(files, hdu, storage_options, scaled, client, on_progress)
     stacks = _stacks(scanned, files)
     stack_dimension = None if single else stack_dimension
     if hdu is not None and not isinstance(hdu, list):
         return {"version": 1, "refs": dict(_array("", stacks[0], scaled, stack_dimension))}
-    refs: dict[str, str | list] = {"zarr.json": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}})}
+    refs: dict[str, str | list] = {"zarr.json": json.dumps(GROUP)}
     for (name, _, axis_prefix), stack in zip(name_images([stack[0] for stack in stacks]), stacks):
         refs.update(_array(f"{name}/", stack, scaled, stack_dimension, axis_prefix))
     return {"version": 1, "refs": refs}
@@ -127,18 +131,10 @@ def document_of(stack: tuple[ImageReference, ...], *, scaled: bool = True, stack
     shape, names = list(image.shape), [axis_prefix + axis for axis in axis_names(len(image.shape))]
     if stack_dimension is not None:
         chunk_shape, shape, names = [1, *chunk_shape], [len(stack), *shape], [stack_dimension, *names]
-    return {
-        "zarr_format": 3,
-        "node_type": "array",
-        "shape": shape,
-        "data_type": dtype.name,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk_shape}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "codecs": [codec_document(tile_shape, image.hint, scaled)],
-        "fill_value": "NaN" if dtype.kind == "f" else 0,
-        "attributes": _shared_attributes(stack),
-        "dimension_names": names,
-    }
+    return array_document(
+        shape, chunk_shape, dtype, separator=_SEPARATOR, codec=codec_document(tile_shape, image.hint, scaled),
+        attributes=_shared_attributes(stack), names=names,
+    )
 
 
 def _shared_attributes(stack: tuple[ImageReference, ...]) -> dict:

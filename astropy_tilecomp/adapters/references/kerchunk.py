@@ -10,6 +10,7 @@ from ...sources.inflated import InflatedSource
 from ...sources.opening import as_source
 from ..extras import extra
 from ..zarr.hdu_chunk import CONFIG_VERSION, HDU_CODEC_NAME
+from ..zarr.metadata import GROUP_2, array_document_2
 from .names import axis_names
 from .scan import ImageReference, checked_url, describe
 
@@ -67,7 +68,7 @@ def process_file(url, storage_options=None, extension=None, inline_threshold=100
             raise UnsupportedError(f"{source.name} is compressed as a whole, so no byte range of it is an HDU")
         images = [describe(checked_url(url), source, found) for found in compressed]
     others = [found.number for found in wanted if not found.is_compressed_image]
-    result[".zgroup"] = _json({"zarr_format": 2})
+    result[".zgroup"] = _json(GROUP_2)
     if primary_attr_to_group:
         result[".zattrs"] = _json(dict(hdus[0].header))
     if others:
@@ -109,16 +110,8 @@ def _array(image: ImageReference):
 
 def array_document(image: ImageReference) -> dict:
     """The zarr v2 metadata of an array whose one chunk is a whole HDU."""
-    return {
-        "zarr_format": 2,
-        "shape": list(image.shape),
-        "chunks": [max(length, 1) for length in image.shape],
-        "dtype": image.dtype.str,
-        "order": "C",
-        "compressor": {"id": HDU_CODEC_NAME, "version": CONFIG_VERSION, "dtype": image.dtype.str, "scaled": True},
-        "filters": None,
-        "fill_value": None,
-    }
+    codec = {"id": HDU_CODEC_NAME, "version": CONFIG_VERSION, "dtype": image.dtype.str, "scaled": True}
+    return array_document_2(image.shape, [max(length, 1) for length in image.shape], image.dtype, codec)
 
 
 def _json(document) -> bytes:

@@ -19,6 +19,7 @@ def write_parquet(columns: dict, path: str) -> None:
 
 
 def read_parquet(path: str) -> dict[str, np.ndarray]:
+    """Read what `write_parquet` wrote: name to column."""
     with extra("kerchunk"):
         import fastparquet
 

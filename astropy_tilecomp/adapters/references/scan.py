@@ -18,11 +18,11 @@ from ...sources.base import ByteSource
 from ...sources.inflated import InflatedSource
 from ...sources.opening import as_source
 from ...sources.urls import has_secret
+from ...threads import counted
 from ...tiling.header_cards import read_all_values
 from ...tiling.layout import TableLayout
 from ...tiling.params import CompressionParams
 from ...tiling.to_image import table_to_image
-from ..extras import extra
 
 __all__ = ["ImageReference", "checked_reference", "checked_url", "describe", "describe_all", "is_in_store", "scan", "scan_all"]
 
@@ -264,7 +264,7 @@ def is_in_store(place) -> bool:
     return isinstance(place, tuple) and len(place) == 2 and not isinstance(place[0], (str, os.PathLike, tuple))
 
 
-def scan_all(files, hdu, storage_options, scaled, client, progress) -> list[list[ImageReference]]:
+def scan_all(files, hdu, storage_options, scaled, client, on_progress) -> list[list[ImageReference]]:
     """Scan files side by side; results in the order of the files."""
 
     def one(url):
@@ -272,23 +272,12 @@ def scan_all(files, hdu, storage_options, scaled, client, progress) -> list[list
 
     if client is not None:
         futures = client.map(_scan_remotely, files, hdu=hdu, storage_options=storage_options, scaled=scaled)
-        return [future.result() for future in _shown(futures, len(files), progress)]
+        return [future.result() for future in counted(futures, len(files), on_progress)]
     if len(files) == 1:
         return [one(files[0])]
     with ThreadPoolExecutor(min(SCAN_THREADS, len(files))) as pool:
-        return list(_shown(pool.map(one, files), len(files), progress))
+        return list(counted(pool.map(one, files), len(files), on_progress))
 
 
 def _scan_remotely(url, hdu, storage_options, scaled):
     return scan(url, hdu, storage_options=storage_options, scaled=scaled)
-
-
-def _shown(results: Iterable, total: int, progress: bool) -> Iterable:
-    """The results one by one, with a bar on standard error if wanted."""
-    if not progress:
-        yield from results
-        return
-    with extra("cli"):
-        from rich.console import Console
-        from rich.progress import track
-    yield from track(results, "scanning", total=total, console=Console(stderr=True))

@@ -9,41 +9,33 @@ Where one reference for a whole image is enough, `astropy_tilecomp.references` i
 from __future__ import annotations
 
 import json
-import operator
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
 
 from ...codecs.registry import codec_for
-from ...errors import CorruptTileError, HeaderError, UnsupportedError
-from ...hdus import find_image
-from ...sources.inflated import InflatedSource
-from ...sources.opening import as_source
+from ...errors import HeaderError, UnsupportedError
 from ...threads import computed_once
 from ...tiling.columns import COLUMN_NAMES
-from ...tiling.grid import TileGrid
-from ...tiling.layout import TableLayout
 from ...tiling.params import CompressionParams
-from ...tiling.table import TileTable
 from ..extras import extra
 from ..zarr.frames import FRAME_CODEC_NAME, FramedTiles, TileFrame, params_document, params_of
-from ..zarr.tile_boxes import TileBox
-from .names import axis_names, name_images
+from ..zarr.metadata import GROUP, GROUP_2, array_document, array_document_2
+from ..zarr.tile_boxes import TileBox, box_of_n_tiles, rows_of_boxes
+from .names import axis_names
 from .parquet import read_parquet, write_parquet
-from .scan import ImageReference, checked_url, describe
 
-__all__ = ["TileReferences", "tile_references"]
+__all__ = ["TileReferences"]
 
 VERSION = 1
+_SEPARATOR = {"name": "v2", "configuration": {"separator": "."}}
 RECORD_SIZE = 100_000
 """References in one parquet file."""
 
-HDU_WAY = "; astropy_tilecomp.references makes one reference to the whole HDU, which reads every image"
 TILE_COLUMNS = ("offset", "nbytes", "column", "zscale", "zzero", "zblank")
-_CODES = {"L": "i1", "B": "u1", "I": ">i2", "J": ">i4", "K": ">i8", "E": ">f4", "D": ">f8"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +104,7 @@ class TileReferences:
     @computed_once
     def runs(self) -> tuple[np.ndarray, np.ndarray]:
         """First table row of each chunk, and the row after its last; (n_chunks,) int64 each, in C order of the chunks."""
-        grid = self.params.grid_shape
-        split = next((axis for axis in range(len(grid)) if self.box[axis] != 1), len(grid) - 1)
-        inner = prod(grid[split + 1:])
-        lines, n_rows = prod(grid[:split]), grid[split] * inner
-        starts = np.arange(0, n_rows, max(self.box[split] * inner, 1))
-        first = (np.arange(lines)[:, np.newaxis] * n_rows + starts).ravel()
-        stops = np.minimum(starts + self.box[split] * inner, n_rows)
-        return first, (np.arange(lines)[:, np.newaxis] * n_rows + stops).ravel()
+        return rows_of_boxes(self.params.grid_shape, self.box)
 
     @computed_once
     def chunk_offset(self) -> np.ndarray:
@@ -147,44 +132,28 @@ class TileReferences:
     def _documents(self) -> dict[str, str]:
         if self.zarr_format == 3:
             return {
-                "zarr.json": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {}}),
+                "zarr.json": json.dumps(GROUP),
                 f"{self.name}/zarr.json": json.dumps(self._v3_document()),
             }
         return {
-            ".zgroup": json.dumps({"zarr_format": 2}),
+            ".zgroup": json.dumps(GROUP_2),
             f"{self.name}/.zarray": json.dumps(self._v2_document()),
             f"{self.name}/.zattrs": json.dumps(self.attributes | {"_ARRAY_DIMENSIONS": axis_names(self.params.ndim)}),
         }
 
     def _v3_document(self) -> dict:
         configuration = {"id": FRAME_CODEC_NAME, "version": VERSION} if self.framed else self._tile_codec().get_config()
-        return {
-            "zarr_format": 3,
-            "node_type": "array",
-            "shape": list(self.params.image_shape),
-            "data_type": self.dtype.name,
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(self.chunk_shape)}},
-            "chunk_key_encoding": {"name": "v2", "configuration": {"separator": "."}},
-            "codecs": [{"name": configuration.pop("id"), "configuration": configuration}],
-            "fill_value": "NaN" if self.dtype.kind == "f" else 0,
-            "attributes": self.attributes,
-            "dimension_names": axis_names(self.params.ndim),
-        }
+        codec = {"name": configuration.pop("id"), "configuration": configuration}
+        return array_document(
+            self.params.image_shape, self.chunk_shape, self.dtype, separator=_SEPARATOR, codec=codec, attributes=self.attributes,
+            names=axis_names(self.params.ndim),
+        )
 
     def _v2_document(self) -> dict:
         codec = FramedTiles(dtype=self.dtype) if self.framed else self._tile_codec()
         if not self.framed and prod(self.box) > 1:
             codec = TileBox(codec=codec, box=self.box)
-        return {
-            "zarr_format": 2,
-            "shape": list(self.params.image_shape),
-            "chunks": list(self.chunk_shape),
-            "dtype": self.dtype.str,
-            "order": "C",
-            "compressor": codec.get_config(),
-            "filters": None,
-            "fill_value": None,
-        }
+        return array_document_2(self.params.image_shape, self.chunk_shape, self.dtype, codec.get_config())
 
     def _tile_codec(self):
         """The codec of all tiles, in plain references."""
@@ -372,7 +341,7 @@ class TileReferences:
         try:
             params, box = params_of(settings.pop("params")), tuple(map(int, settings.pop("box")))
             found = cls(params=params, box=box, tiles=tiles, **settings)
-            possible = _box(params.grid_shape, prod(box))
+            possible = box_of_n_tiles(params.grid_shape, prod(box))
         except (KeyError, TypeError, ValueError) as error:
             raise HeaderError(f"no references to tiles: {error}") from error
         if box != possible:
@@ -382,149 +351,5 @@ class TileReferences:
         return found
 
 
-def tile_references(url, hdu=None, storage_options: dict | None = None, *, tiles_per_chunk: int = 1, zarr_format: int = 3,
-                    framed: bool = False, scaled: bool = True, columns: Iterable[str] = ()) -> TileReferences:
-    """
-    Make references to the tiles of a compressed image.
-
-    Parameters
-    ----------
-    url : str or path-like
-        The file.
-    hdu : int, str or (str, int), optional
-        By default the first compressed image.
-    storage_options : dict, optional
-        What fsspec needs to open a URL; it does not enter the references.
-    tiles_per_chunk : int
-        Tiles in one chunk: any number along the last axis of the grid of tiles, or whole lines of it.
-    zarr_format : {3, 2}
-        Format of the metadata.
-    framed : bool
-        Put a frame with the tiles' parameters before each chunk: references to any image, which `TileStore` opens.
-    scaled : bool
-        Apply BSCALE, BZERO and BLANK.
-    columns : iterable of str
-        Further columns of the table, one number for each tile, to be kept with the references.
-
-    Returns
-    -------
-    TileReferences
-
-    Raises
-    ------
-    HeaderError
-        If there is no such image or column, or its header breaks the format.
-    UnsupportedError
-        If such references cannot hold the image: the message says why, and which can.
-    CorruptTileError
-        If the table names no bytes for a tile.
-    ValueError
-        If tiles cannot be grouped so, or the URL holds a credential.
-    """
-    if zarr_format not in (2, 3):
-        raise ValueError(f"zarr_format is {zarr_format!r}, expected 2 or 3")
-    url = checked_url(url)
-    with as_source(url, storage_options) as source:
-        if isinstance(source, InflatedSource):
-            raise UnsupportedError(f"{source.name} is compressed as a whole, so no byte range of it is a tile")
-        found = find_image(source, hdu)
-        image = describe(url, source, found, scaled)
-        params, layout = CompressionParams.from_header(found.header), TableLayout.from_header(found.header)
-        data = source.read(found.data_offset, found.data_offset + layout.table_nbytes)
-    box = _box(params.grid_shape, operator.index(tiles_per_chunk))
-    table = TileTable.from_bytes(layout, data)
-    _check_present(params, table)
-    tiles = {"offset": table.offset + found.data_offset, "nbytes": table.nbytes, "column": table.column}
-    tiles |= {name: getattr(table, name) for name in TILE_COLUMNS[3:] if getattr(table, name) is not None}
-    tiles |= _further(layout, data, columns)
-    references = TileReferences(
-        url, _name(image), params, box, zarr_format, scaled, framed, tiles, image.attributes
-    )
-    if params.zmaskcmp is not None:
-        raise UnsupportedError(f"{source.name}: the image has null masks beside its tiles{HDU_WAY}")
-    if not framed:
-        _check_plain(references)
-    _check_contiguous(references)
-    return references
-
-
 def _are_equal(values: np.ndarray, others: np.ndarray) -> bool:
     return np.array_equal(values, others, equal_nan=values.dtype.kind == "f")
-
-
-def _name(image: ImageReference) -> str:
-    return name_images([image])[0][0]
-
-
-def _box(grid_shape: tuple[int, ...], n: int) -> tuple[int, ...]:
-    """Tiles along each axis of a chunk: the last axis is filled first, whole lines follow."""
-    box, left = [1] * len(grid_shape), n
-    for axis in reversed(range(len(grid_shape))):
-        length = max(grid_shape[axis], 1)
-        if left <= length:
-            box[axis] = left
-            break
-        if left % length or axis == 0:
-            raise ValueError(
-                f"tiles_per_chunk is {n}: of a grid of {grid_shape} tiles a chunk takes any number along the last axis, or"
-                " whole lines"
-            )
-        box[axis], left = length, left // length
-    if n < 1:
-        raise ValueError(f"tiles_per_chunk is {n}, expected 1 or more")
-    return tuple(box)
-
-
-def _check_present(params: CompressionParams, table: TileTable) -> None:
-    bad = np.flatnonzero(table.fault)
-    if len(bad):
-        row = int(bad[0])
-        raise CorruptTileError(table.reason(row), tile=TileGrid(params.image_shape, params.tile_shape).tile(row), row=row)
-
-
-def _check_plain(references: TileReferences) -> None:
-    """Refuse what a codec that is the same for all chunks cannot decode."""
-    params, tiles = references.params, references.tiles
-    why = None
-    if params.quantized:
-        why = "floats are quantized with a scale and a zero point for each tile"
-    elif references.scaled and (params.scaled or params.result_dtype != params.dtype):
-        why = "pixels have to be scaled (scaled=False gives the stored ones)"
-    elif params.zblank is not None or "zblank" in tiles:
-        why = "blank pixels have a value of their own among the coded integers"
-    elif len(tiles["column"]) and (tiles["column"] != tiles["column"][0]).any():
-        why = "tiles stand in different columns"
-    elif any(length % chunk for length, chunk in zip(params.image_shape, references.chunk_shape)):
-        why = f"chunks of shape {references.chunk_shape} do not divide the image of shape {params.image_shape}"
-    if why:
-        raise UnsupportedError(f"{references.url}: plain references cannot tell that {why}; framed=True can{HDU_WAY}")
-
-
-def _check_contiguous(references: TileReferences) -> None:
-    """Refuse chunks whose tiles do not follow one another in the file."""
-    if prod(references.box) == 1:
-        return
-    offset, nbytes = references.tiles["offset"], references.tiles["nbytes"]
-    follows = np.ones(len(offset), bool)
-    follows[1:] = offset[1:] == offset[:-1] + nbytes[:-1]
-    follows[references.runs[0]] = True
-    bad = np.flatnonzero(~follows)
-    if len(bad):
-        row = int(bad[0])
-        raise UnsupportedError(
-            f"{references.url}: the tile in row {row} starts at byte {offset[row]}, the one before it ends at"
-            f" {offset[row - 1] + nbytes[row - 1]}: they cannot share a chunk; tiles_per_chunk=1 can refer to them{HDU_WAY}"
-        )
-
-
-def _further(layout: TableLayout, data, columns: Iterable[str]) -> dict[str, np.ndarray]:
-    """Columns of the table that say nothing about the compression."""
-    found = {}
-    for name in columns:
-        column = next((each for each in layout.columns if each.name == name.upper()), None)
-        if column is None or column.descriptor or column.repeat != 1 or column.code not in _CODES:
-            raise HeaderError(f"the table has no column {name} of one number for each tile")
-        place = {"names": [name], "formats": [_CODES[column.code]], "offsets": [column.offset], "itemsize": layout.naxis1}
-        values = np.frombuffer(data, np.dtype(place), layout.naxis2)[name]  # type: ignore[call-overload]
-        found[name] = values.astype(values.dtype.newbyteorder("="))
-    return found

@@ -12,7 +12,7 @@ from ...codecs import TileCodec, from_config
 from ...codecs.buffers import destination
 from ...codecs.config import Configurable, checked_shape
 
-__all__ = ["TileBox", "box_of", "cut", "decode_box", "encode_box"]
+__all__ = ["TileBox", "box_of", "box_of_n_tiles", "cut", "decode_box", "encode_box", "rows_of_boxes"]
 
 
 def box_of(chunk_shape: tuple[int, ...], tile_shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -37,6 +37,43 @@ def box_of(chunk_shape: tuple[int, ...], tile_shape: tuple[int, ...]) -> tuple[i
     if len(whole) != len(chunk_shape) or any(length % tile for length, tile in zip(chunk_shape, whole)):
         raise ValueError(f"a chunk of shape {tuple(chunk_shape)} is no box of tiles of shape {tuple(tile_shape)}")
     return tuple(length // tile for length, tile in zip(chunk_shape, whole))
+
+
+def box_of_n_tiles(grid_shape: tuple[int, ...], n: int) -> tuple[int, ...]:
+    """
+    Number of tiles along each axis of a chunk of so many tiles: the last axis is filled first, whole lines follow.
+
+    Raises
+    ------
+    ValueError
+        If no box has so many.
+    """
+    box, left = [1] * len(grid_shape), n
+    for axis in reversed(range(len(grid_shape))):
+        length = max(grid_shape[axis], 1)
+        if left <= length:
+            box[axis] = left
+            break
+        if left % length or axis == 0:
+            raise ValueError(
+                f"tiles_per_chunk is {n}: of a grid of {grid_shape} tiles a chunk takes any number along the last axis, or"
+                " whole lines"
+            )
+        box[axis], left = length, left // length
+    if n < 1:
+        raise ValueError(f"tiles_per_chunk is {n}, expected 1 or more")
+    return tuple(box)
+
+
+def rows_of_boxes(grid_shape: tuple[int, ...], box: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """First table row of each box of tiles in C order, and the row after its last; (n_boxes,) int64 each."""
+    split = next((axis for axis in range(len(grid_shape)) if box[axis] != 1), len(grid_shape) - 1)
+    inner = prod(grid_shape[split + 1:])
+    lines, n_rows = prod(grid_shape[:split]), grid_shape[split] * inner
+    starts = np.arange(0, n_rows, max(box[split] * inner, 1))
+    first = (np.arange(lines)[:, np.newaxis] * n_rows + starts).ravel()
+    stops = np.minimum(starts + box[split] * inner, n_rows)
+    return first, (np.arange(lines)[:, np.newaxis] * n_rows + stops).ravel()
 
 
 def cut(pixels: np.ndarray, box: tuple[int, ...]) -> np.ndarray:

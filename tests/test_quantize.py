@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from astropy_tilecomp.codecs import NotQuantizableError, PreparedTile, Quantize, Rice1, dequantize, from_config
-from astropy_tilecomp.codecs import quantization as quantize
+from astropy_tilecomp.codecs import NotQuantizableError, PreparedTile, Quantize, Rice1, dequantize, from_config, quantize
 from astropy_tilecomp.errors import CorruptTileError, HeaderError, TileCompError
 
 VALUES = np.array([1, 1.5, 0.75, 2, 1.25, 1, 0.5, 1.75, 1.5, 1, 3, 0.25], "f4")

@@ -8,7 +8,7 @@
 
 #include "bench.h"
 #include "tc_rice.h"
-#include "tc_rice_paths.h"
+#include "tc_rice_levels.h"
 
 enum { SIDE = 2048, N_PIXELS = SIDE * SIDE, BLOCKSIZE = 32, REPEATS = 9 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TC_INLINE static inline __attribute__((always_inline))
+#include "tc_cpu.h"
 
 #define TC_NAN_f32 0x7fc00000u
 #define TC_NAN_f64 0x7ff8000000000000u

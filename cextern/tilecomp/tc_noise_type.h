@@ -1,8 +1,12 @@
-/* tc_noise.c for one pixel type.  The including file defines, and this one undefines:
+/* tc_noise_code.h for one pixel type.  The including file defines, and this one undefines:
  *   PIXEL, DIFFERENCE, WORD   a pixel; what differences are computed in; their absolute values as unsigned words that
  *                             order as they do
- *   NAME(x), SELECT(x)        the name of a function for this type; of a tc_select function for WORD
- *   IS_NULL(pixel, null)      whether a pixel is undefined */
+ *   NAME(x), WORDS(x)         the name of a function for this type; for WORD
+ *   IS_NULL(pixel, null)      whether a pixel is undefined
+ * and, where the level has vectors for the type,
+ *   VECTOR, LANES             LANES pixels; + - * act on each
+ *   LOAD(p), EQUAL(a, b)      unaligned load; a mask with a bit for each lane
+ *   MAGNITUDES(v)             absolute values, as LANES WORDs */
 
 typedef struct {
     size_t n_second, n_third; /* there are as many of the fifth order as of the third */
@@ -28,20 +32,43 @@ static NAME(counts) NAME(add_differences)(const PIXEL *v, size_t k, size_t m, NA
     return n;
 }
 
-static NAME(counts) NAME(portable_differences)(const PIXEL *v, size_t m, WORD *second, WORD *third, WORD *fifth)
+static NAME(counts) NAME(differences)(const PIXEL *v, size_t m, WORD *second, WORD *third, WORD *fifth)
 {
-    return NAME(add_differences)(v, 0, m, (NAME(counts)){0, 0}, second, third, fifth);
+    NAME(counts) n = {0, 0};
+    size_t k = 0;
+
+#ifdef VECTOR
+    for (const unsigned all = (1u << LANES) - 1; k + LANES + SPAN - 1 <= m; k += LANES) {
+        const PIXEL *const w = v + k;
+        const VECTOR w0 = LOAD(w), w2 = LOAD(w + 2), w4 = LOAD(w + 4), w5 = LOAD(w + 5), w6 = LOAD(w + 6), w8 = LOAD(w + 8);
+        const unsigned flat3 = EQUAL(w4, w5) & EQUAL(w5, w6);
+        const VECTOR e2 = w4 - w6, e3 = w4 + w4 - w2 - w6, e5 = w4 * 6 - w2 * 4 - w6 * 4 + w0 + w8;
+
+        if (flat3 == 0) {
+            WORDS(store)(second + n.n_second, MAGNITUDES(e2));
+            WORDS(store)(third + n.n_third, MAGNITUDES(e3));
+            WORDS(store)(fifth + n.n_third, MAGNITUDES(e5));
+            n.n_second += LANES;
+            n.n_third += LANES;
+        } else {
+            const VECTOR w3 = LOAD(w + 3);
+            const unsigned flat5 = flat3 & EQUAL(w2, w3) & EQUAL(w3, w4);
+
+            WORDS(store_kept)(second + n.n_second, ~flat3 & all, MAGNITUDES(e2));
+            WORDS(store_kept)(third + n.n_third, ~flat5 & all, MAGNITUDES(e3));
+            WORDS(store_kept)(fifth + n.n_third, ~flat5 & all, MAGNITUDES(e5));
+            n.n_second += LANES - (size_t)__builtin_popcount(flat3);
+            n.n_third += LANES - (size_t)__builtin_popcount(flat5);
+        }
+    }
+#endif
+    return NAME(add_differences)(v, k, m, n, second, third, fifth);
 }
-
-typedef NAME(counts) NAME(differences)(const PIXEL *v, size_t m, WORD *second, WORD *third, WORD *fifth);
-
-static NAME(differences) *NAME(differences_of)(tc_cpu level);
 
 typedef struct {
     const PIXEL *src;
     size_t nx, ny;
     null_mark null;
-    NAME(differences) *differences;
     bool has_nulls;
     PIXEL *defined; /* nx: the row without its undefined pixels */
     WORD *fresh, *third, *fifth; /* nx: differences of second, third, fifth order of one row */
@@ -73,7 +100,7 @@ static NAME(counts) NAME(row_differences)(const NAME(tile) *tile, size_t row)
     size_t m;
     const PIXEL *const v = NAME(defined_pixels)(tile, row, &m);
 
-    return tile->differences(v, m, tile->fresh, tile->third, tile->fifth);
+    return NAME(differences)(v, m, tile->fresh, tile->third, tile->fifth);
 }
 
 static void NAME(add_median)(NAME(tile) *tile, int order, WORD median)
@@ -88,7 +115,7 @@ static void NAME(replay_until)(NAME(tile) *tile, size_t row)
         const NAME(counts) n = NAME(row_differences)(tile, r);
 
         memcpy(tile->second, tile->fresh, n.n_second * sizeof(WORD));
-        if (n.n_second >= 2) SELECT(tc_select_exchanging)(tile->second, n.n_third);
+        if (n.n_second >= 2) LEVEL(WORDS(tc_select_exchanging))(tile->second, n.n_third);
     }
     NAME(row_differences)(tile, row);
     tile->replayed = true;
@@ -105,10 +132,10 @@ static void NAME(add_second_order)(NAME(tile) *tile, size_t row, NAME(counts) n)
     if (n_left_behind && tile->ny > 1 && !tile->replayed) NAME(replay_until)(tile, row);
     if (tile->replayed) {
         memcpy(tile->second, tile->fresh, n.n_second * sizeof(WORD));
-        if (has_median) NAME(add_median)(tile, 0, SELECT(tc_select_exchanging)(tile->second, n.n_third));
+        if (has_median) NAME(add_median)(tile, 0, LEVEL(WORDS(tc_select_exchanging))(tile->second, n.n_third));
     } else if (has_median) {
         NAME(add_median)(tile, 0, middle < n_left_behind ? 0
-                                  : SELECT(tc_select)(tile->fresh, n.n_second, middle - n_left_behind, tile->rest));
+                                  : LEVEL(WORDS(tc_select))(tile->fresh, n.n_second, middle - n_left_behind, tile->rest));
     }
 }
 
@@ -118,8 +145,8 @@ static void NAME(add_row)(NAME(tile) *tile, size_t row)
     const size_t middle = (n.n_third - 1) / 2;
 
     if (n.n_third == 0) return;
-    NAME(add_median)(tile, 1, SELECT(tc_select)(tile->third, n.n_third, middle, tile->rest));
-    NAME(add_median)(tile, 2, SELECT(tc_select)(tile->fifth, n.n_third, middle, tile->rest));
+    NAME(add_median)(tile, 1, LEVEL(WORDS(tc_select))(tile->third, n.n_third, middle, tile->rest));
+    NAME(add_median)(tile, 2, LEVEL(WORDS(tc_select))(tile->fifth, n.n_third, middle, tile->rest));
     NAME(add_second_order)(tile, row, n);
 }
 
@@ -149,8 +176,7 @@ static size_t NAME(scratch_size)(size_t nx, size_t ny)
 
 static void NAME(estimate)(const PIXEL *src, size_t nx, size_t ny, null_mark null, void *scratch, tc_noise *noise)
 {
-    NAME(tile) tile = {.src = src, .nx = nx, .ny = ny, .null = null, .has_nulls = noise->n_valid < nx * ny,
-                       .differences = NAME(differences_of)(tc_cpu_level())};
+    NAME(tile) tile = {.src = src, .nx = nx, .ny = ny, .null = null, .has_nulls = noise->n_valid < nx * ny};
 
     reshape(&tile.nx, &tile.ny);
     if (tile.nx < SPAN) return;
@@ -166,5 +192,10 @@ static void NAME(estimate)(const PIXEL *src, size_t nx, size_t ny, null_mark nul
 #undef DIFFERENCE
 #undef WORD
 #undef NAME
-#undef SELECT
+#undef WORDS
 #undef IS_NULL
+#undef VECTOR
+#undef LANES
+#undef LOAD
+#undef EQUAL
+#undef MAGNITUDES

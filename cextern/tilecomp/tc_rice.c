@@ -9,29 +9,13 @@
  * writes in [dst, dst + n).  On error dst[0 .. done) holds what was decoded before it.  No globals. */
 #include "tc_rice.h"
 
-#include "tc_rice_paths.h"
-#include "tc_rice_scalar.h"
-
-void tc_rice_decode_portable(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize)
-{
-    for (size_t i = 0; i < n_streams; i++) {
-        if (bytepix == 1) tc_rice_one(TC_RICE_WIDTH_8, &streams[i], blocksize);
-        if (bytepix == 2) tc_rice_one(TC_RICE_WIDTH_16, &streams[i], blocksize);
-        if (bytepix == 4) tc_rice_one(TC_RICE_WIDTH_32, &streams[i], blocksize);
-    }
-}
+#include "tc_rice_levels.h"
 
 tc_status tc_rice_decode_streams(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize)
 {
     if (bytepix != 1 && bytepix != 2 && bytepix != 4) return TC_BAD_PARAM;
     if (blocksize == 0 || blocksize > TC_RICE_MAX_BLOCKSIZE) return TC_BAD_PARAM;
-    switch (tc_cpu_level()) {
-#if TC_CPU_X86
-    case TC_CPU_AVX512: tc_rice_decode_avx512(streams, n_streams, bytepix, blocksize); break;
-    case TC_CPU_AVX2: tc_rice_decode_avx2(streams, n_streams, bytepix, blocksize); break;
-#endif
-    default: tc_rice_decode_portable(streams, n_streams, bytepix, blocksize);
-    }
+    TC_AT_LEVEL(tc_rice_decode)(streams, n_streams, bytepix, blocksize);
     return TC_OK;
 }
 
@@ -62,4 +46,41 @@ tc_status tc_rice_decode_i32(const uint8_t *src, size_t src_len, uint32_t blocks
                              size_t *used, size_t *done)
 {
     return decode_single(src, src_len, 4, blocksize, dst, n, used, done);
+}
+
+/* ---- encoding ---- */
+
+size_t tc_rice_bound(size_t n, uint32_t bytepix, uint32_t blocksize)
+{
+    const size_t code_bits = bytepix == 1 ? 3 : bytepix == 2 ? 4 : 5;
+    const size_t n_blocks = blocksize ? n / blocksize + (n % blocksize != 0) : n;
+
+    if (n > SIZE_MAX / 64) return SIZE_MAX;
+    return bytepix + (code_bits * n_blocks + 8 * bytepix * n + 7) / 8;
+}
+
+static tc_status encode(const void *src, size_t n, uint32_t bytepix, uint32_t blocksize, uint8_t *dst, size_t dst_cap,
+                        size_t *used)
+{
+    *used = 0;
+    if (n == 0 || blocksize == 0 || blocksize > TC_RICE_MAX_BLOCKSIZE) return TC_BAD_PARAM;
+    return TC_AT_LEVEL(tc_rice_encode)(src, n, bytepix, blocksize, dst, dst_cap, used);
+}
+
+tc_status tc_rice_encode_u8(const uint8_t *src, size_t n, uint32_t blocksize, uint8_t *dst, size_t dst_cap,
+                            size_t *used)
+{
+    return encode(src, n, 1, blocksize, dst, dst_cap, used);
+}
+
+tc_status tc_rice_encode_i16(const int16_t *src, size_t n, uint32_t blocksize, uint8_t *dst, size_t dst_cap,
+                             size_t *used)
+{
+    return encode(src, n, 2, blocksize, dst, dst_cap, used);
+}
+
+tc_status tc_rice_encode_i32(const int32_t *src, size_t n, uint32_t blocksize, uint8_t *dst, size_t dst_cap,
+                             size_t *used)
+{
+    return encode(src, n, 4, blocksize, dst, dst_cap, used);
 }

@@ -1,5 +1,4 @@
-/* Two, three or four RICE_1 streams side by side, one in each 64-bit lane of a 256-bit register: written once, and
- * built by the files of AVX2 and of AVX-512.
+/* Two, three or four RICE_1 streams side by side, one in each 64-bit lane of a 256-bit register, with AVX2.
  *
  * The streams have the same block size, so their blocks are in step, and the three kinds of block are one: a pixel is
  * a unary part, which only coded blocks have, and `tail` bits, which are code (the final 1 of the unary part and
@@ -12,13 +11,12 @@
 #ifndef TC_RICE_FOUR_H
 #define TC_RICE_FOUR_H
 
-#include <immintrin.h>
-
 #include "tc_rice_scalar.h"
 
 #define TC_RICE_LANES TC_RICE_LENGTHS_AT_ONCE
 #define TC_RICE_ROWS 32
 #define TC_RICE_CLAIM 56 /* bits that a window has at least when it was filled */
+#define TC_RICE_FEWEST_LANES (HAS_AVX512 ? 2 : 3) /* fewer are as fast one after the other */
 
 /* The windows and the values before, of all lanes; see tc_rice_window. */
 typedef struct {
@@ -37,14 +35,28 @@ typedef struct {
     size_t group;       /* pixels to take from one filling: as many as nearly always fit */
 } tc_rice_block;
 
-TC_RICE_INLINE __m256i tc_rice_load_lanes(const uint64_t *values)
+TC_INLINE __m256i tc_rice_load_lanes(const uint64_t *values)
 {
     return _mm256_loadu_si256((const void *)values);
 }
 
-TC_RICE_INLINE int tc_rice_any(__m256i lanes)
+TC_INLINE int tc_rice_any(__m256i lanes)
 {
     return !_mm256_testz_si256(lanes, lanes);
+}
+
+/* 64 or more if all bits are 0; without AVX-512 also where only the first 31 are.  AVX2 has the exponent of these bits as a float, all but
+ * the first 1 and a few after it cleared, so that it is not rounded up. */
+TC_INLINE __m256i tc_rice_leading_zeros_of_lanes(__m256i bits)
+{
+#if HAS_AVX512
+    return _mm256_lzcnt_epi64(bits);
+#else
+    const __m256i first = _mm256_andnot_si256(_mm256_srli_epi64(bits, 34), _mm256_srli_epi64(bits, 33));
+    const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(first)), 23);
+
+    return _mm256_sub_epi64(_mm256_set1_epi64x(30 + 127), exponent);
+#endif
 }
 
 /* ---- between single streams and lanes ---- */
@@ -56,7 +68,7 @@ typedef struct {
 } tc_rice_run;
 
 /* 8 bytes of pixels of one value, given with bits above that do not count. */
-TC_RICE_INLINE uint64_t tc_rice_in_every_pixel(tc_rice_width width, uint32_t value)
+TC_INLINE uint64_t tc_rice_in_every_pixel(tc_rice_width width, uint32_t value)
 {
     const uint32_t largest = UINT32_MAX >> (32 - width.bits);
 
@@ -64,12 +76,12 @@ TC_RICE_INLINE uint64_t tc_rice_in_every_pixel(tc_rice_width width, uint32_t val
 }
 
 /* The stream of a lane. */
-TC_RICE_INLINE const tc_rice_run *tc_rice_run_of_lane(const tc_rice_run *runs, size_t n_runs, size_t lane)
+TC_INLINE const tc_rice_run *tc_rice_run_of_lane(const tc_rice_run *runs, size_t n_runs, size_t lane)
 {
     return &runs[lane < n_runs ? lane : n_runs - 1];
 }
 
-TC_RICE_INLINE tc_rice_lanes tc_rice_to_lanes(tc_rice_width width, const tc_rice_run *runs, size_t n_runs)
+TC_INLINE tc_rice_lanes tc_rice_to_lanes(tc_rice_width width, const tc_rice_run *runs, size_t n_runs)
 {
     uint64_t bits[TC_RICE_LANES], count[TC_RICE_LANES], next[TC_RICE_LANES], last[TC_RICE_LANES], value[TC_RICE_LANES];
 
@@ -88,7 +100,7 @@ TC_RICE_INLINE tc_rice_lanes tc_rice_to_lanes(tc_rice_width width, const tc_rice
                            tc_rice_load_lanes(last), tc_rice_load_lanes(value)};
 }
 
-TC_RICE_INLINE void tc_rice_from_lanes(const tc_rice_lanes *v, size_t i, tc_rice_run *runs, size_t n_runs)
+TC_INLINE void tc_rice_from_lanes(const tc_rice_lanes *v, size_t i, tc_rice_run *runs, size_t n_runs)
 {
     uint64_t count[TC_RICE_LANES], next[TC_RICE_LANES], value[TC_RICE_LANES];
 
@@ -107,7 +119,7 @@ TC_RICE_INLINE void tc_rice_from_lanes(const tc_rice_lanes *v, size_t i, tc_rice
 /* ---- blocks ---- */
 
 /* 8 bytes from each of 4 addresses, as big-endian numbers; faster than a gather instruction. */
-TC_RICE_INLINE __m256i tc_rice_load_words(__m256i from)
+TC_INLINE __m256i tc_rice_load_words(__m256i from)
 {
     const long long swap_low = 0x0001020304050607, swap_high = 0x08090a0b0c0d0e0f;
     const __m256i swap = _mm256_set_epi64x(swap_high, swap_low, swap_high, swap_low);
@@ -124,7 +136,7 @@ TC_RICE_INLINE __m256i tc_rice_load_words(__m256i from)
 }
 
 /* Claim TC_RICE_CLAIM bits or more in every lane.  False: some stream has fewer than 8 bytes left. */
-TC_RICE_INLINE int tc_rice_fill_lanes(tc_rice_lanes *v)
+TC_INLINE int tc_rice_fill_lanes(tc_rice_lanes *v)
 {
     const __m256i missing = _mm256_sub_epi64(_mm256_set1_epi64x(63), v->count);
 
@@ -135,7 +147,7 @@ TC_RICE_INLINE int tc_rice_fill_lanes(tc_rice_lanes *v)
     return 1;
 }
 
-TC_RICE_INLINE size_t tc_rice_choose_group(__m256i tail)
+TC_INLINE size_t tc_rice_choose_group(__m256i tail)
 {
     static const uint8_t groups[33] = {8, 8, 8, 8, 6, 6, 5, 5, 4, 4, 4, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2,
                                        2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1};
@@ -146,7 +158,7 @@ TC_RICE_INLINE size_t tc_rice_choose_group(__m256i tail)
 }
 
 /* Read the block code of every lane.  False: some stream ends or has a code that the format does not define. */
-TC_RICE_INLINE int tc_rice_start_block(tc_rice_width width, tc_rice_lanes *v, tc_rice_block *b)
+TC_INLINE int tc_rice_start_block(tc_rice_width width, tc_rice_lanes *v, tc_rice_block *b)
 {
     const __m256i one = _mm256_set1_epi64x(1), plain = _mm256_set1_epi64x((int)width.fs_max + 1);
     __m256i code, is_plain, is_equal;
@@ -168,9 +180,9 @@ TC_RICE_INLINE int tc_rice_start_block(tc_rice_width width, tc_rice_lanes *v, tc
 }
 
 /* The folded difference of the next pixel of every lane; its unary part is counted. */
-TC_RICE_INLINE __m256i tc_rice_four_pixels(const tc_rice_block *b, __m256i *bits, __m256i *zeros_of_all)
+TC_INLINE __m256i tc_rice_four_pixels(const tc_rice_block *b, __m256i *bits, __m256i *zeros_of_all)
 {
-    const __m256i zeros = _mm256_and_si256(TC_RICE_LEADING_ZEROS_OF_LANES(*bits), b->coded);
+    const __m256i zeros = _mm256_and_si256(tc_rice_leading_zeros_of_lanes(*bits), b->coded);
     const __m256i shifted = _mm256_sllv_epi64(*bits, zeros);
     const __m256i low = _mm256_srlv_epi64(shifted, _mm256_sub_epi64(_mm256_set1_epi64x(64), b->tail));
 
@@ -181,7 +193,7 @@ TC_RICE_INLINE __m256i tc_rice_four_pixels(const tc_rice_block *b, __m256i *bits
 
 /* Decode `count` pixels of the block into as many rows.  A group of pixels that has not room in a window is done again
  * one by one.  False: that did not help. */
-TC_RICE_INLINE int tc_rice_four_rows(tc_rice_lanes *lanes, const tc_rice_block *b, __m256i *rows, size_t count)
+TC_INLINE int tc_rice_four_rows(tc_rice_lanes *lanes, const tc_rice_block *b, __m256i *rows, size_t count)
 {
     tc_rice_lanes v = *lanes;
     size_t singly = 0;
@@ -212,12 +224,12 @@ TC_RICE_INLINE int tc_rice_four_rows(tc_rice_lanes *lanes, const tc_rice_block *
 
 /* ---- pixels ---- */
 
-TC_RICE_INLINE __m256i tc_rice_add_pixels(tc_rice_width width, __m256i a, __m256i b)
+TC_INLINE __m256i tc_rice_add_pixels(tc_rice_width width, __m256i a, __m256i b)
 {
     return width.bits == 8 ? _mm256_add_epi8(a, b) : width.bits == 16 ? _mm256_add_epi16(a, b) : _mm256_add_epi32(a, b);
 }
 
-TC_RICE_INLINE __m256i tc_rice_unfold_pixels(tc_rice_width width, __m256i folded)
+TC_INLINE __m256i tc_rice_unfold_pixels(tc_rice_width width, __m256i folded)
 {
     const uint64_t ones = tc_rice_in_every_pixel(width, 1);
     const uint64_t halves = tc_rice_in_every_pixel(width, UINT32_MAX >> (33 - width.bits));
@@ -229,7 +241,7 @@ TC_RICE_INLINE __m256i tc_rice_unfold_pixels(tc_rice_width width, __m256i folded
 }
 
 /* In every pixel of a lane, the last of the 8 bytes. */
-TC_RICE_INLINE __m256i tc_rice_spread_last(tc_rice_width width, __m256i pixels)
+TC_INLINE __m256i tc_rice_spread_last(tc_rice_width width, __m256i pixels)
 {
     const long long low = width.bits == 8    ? 0x0707070707070707
                           : width.bits == 16 ? 0x0706070607060706
@@ -240,7 +252,7 @@ TC_RICE_INLINE __m256i tc_rice_spread_last(tc_rice_width width, __m256i pixels)
 }
 
 /* The next 8 bytes of pixels, from as many rows as that takes. */
-TC_RICE_INLINE __m256i tc_rice_sum_rows(tc_rice_width width, const __m256i *rows, __m256i *value)
+TC_INLINE __m256i tc_rice_sum_rows(tc_rice_width width, const __m256i *rows, __m256i *value)
 {
     __m256i pixels = _mm256_setzero_si256();
 
@@ -257,7 +269,7 @@ TC_RICE_INLINE __m256i tc_rice_sum_rows(tc_rice_width width, const __m256i *rows
 }
 
 /* Turn rows to pixels and write them from byte `at` on. */
-TC_RICE_INLINE void tc_rice_write_rows(tc_rice_width width, __m256i *rows, size_t count, __m256i *value,
+TC_INLINE void tc_rice_write_rows(tc_rice_width width, __m256i *rows, size_t count, __m256i *value,
                                        uint8_t *const *dst, size_t at)
 {
     const size_t bytepix = width.bits / 8, at_once = 8 / bytepix;
@@ -282,7 +294,7 @@ TC_RICE_INLINE void tc_rice_write_rows(tc_rice_width width, __m256i *rows, size_
 }
 
 /* Write pixels equal to the value before, `nbytes` of them from byte `at` on. */
-TC_RICE_INLINE void tc_rice_write_equal(__m256i value, uint8_t *const *dst, size_t at, size_t nbytes)
+TC_INLINE void tc_rice_write_equal(__m256i value, uint8_t *const *dst, size_t at, size_t nbytes)
 {
     uint64_t words[TC_RICE_LANES];
 
@@ -297,7 +309,7 @@ TC_RICE_INLINE void tc_rice_write_equal(__m256i value, uint8_t *const *dst, size
 }
 
 /* Decode pixels i to `end`, a block.  False: it has to be done by the one-stream decoder. */
-TC_RICE_INLINE int tc_rice_four_block(tc_rice_width width, tc_rice_lanes *v, size_t i, size_t end, uint8_t *const *dst)
+TC_INLINE int tc_rice_four_block(tc_rice_width width, tc_rice_lanes *v, size_t i, size_t end, uint8_t *const *dst)
 {
     const size_t bytepix = width.bits / 8;
     __m256i rows[TC_RICE_ROWS];
@@ -319,7 +331,7 @@ TC_RICE_INLINE int tc_rice_four_block(tc_rice_width width, tc_rice_lanes *v, siz
 /* ---- whole streams ---- */
 
 /* The one-stream decoder, up to pixel `end`.  False: the stream has a fault. */
-TC_RICE_TARGET static __attribute__((noinline)) int tc_rice_run_alone(tc_rice_run *run, unsigned bits,
+static __attribute__((noinline)) int tc_rice_run_alone(tc_rice_run *run, unsigned bits,
                                                                       uint32_t blocksize, size_t end)
 {
     tc_rice_stream *const stream = run->stream;
@@ -334,7 +346,7 @@ TC_RICE_TARGET static __attribute__((noinline)) int tc_rice_run_alone(tc_rice_ru
 }
 
 /* Decode whole blocks side by side, up to pixel `end` or through a block in which some stream has a fault. */
-TC_RICE_INLINE void tc_rice_run_together(tc_rice_width width, tc_rice_run *runs, size_t n_runs, uint32_t blocksize,
+TC_INLINE void tc_rice_run_together(tc_rice_width width, tc_rice_run *runs, size_t n_runs, uint32_t blocksize,
                                          size_t end)
 {
     tc_rice_lanes v = tc_rice_to_lanes(width, runs, n_runs);
@@ -355,7 +367,7 @@ TC_RICE_INLINE void tc_rice_run_together(tc_rice_width width, tc_rice_run *runs,
 }
 
 /* Let go of streams that have a fault or less than a block left, once that is decoded; returns how many stay. */
-TC_RICE_INLINE size_t tc_rice_end_runs(tc_rice_width width, tc_rice_run *runs, size_t n_runs, uint32_t blocksize)
+TC_INLINE size_t tc_rice_end_runs(tc_rice_width width, tc_rice_run *runs, size_t n_runs, uint32_t blocksize)
 {
     size_t n_left = 0;
 
@@ -372,7 +384,7 @@ TC_RICE_INLINE size_t tc_rice_end_runs(tc_rice_width width, tc_rice_run *runs, s
 
 /* Up to 4 streams, from their seeds; `used`, `done` and `status` are set.  As long as enough are left they are decoded
  * side by side, up to where the shortest ends. */
-TC_RICE_INLINE void tc_rice_four(tc_rice_width width, tc_rice_stream *streams, size_t n_streams, uint32_t blocksize)
+TC_INLINE void tc_rice_four(tc_rice_width width, tc_rice_stream *streams, size_t n_streams, uint32_t blocksize)
 {
     tc_rice_run runs[TC_RICE_LANES];
     size_t n_runs;
@@ -395,7 +407,7 @@ TC_RICE_INLINE void tc_rice_four(tc_rice_width width, tc_rice_stream *streams, s
 }
 
 #define TC_RICE_FOUR(bits)                                                                                             \
-    TC_RICE_TARGET static __attribute__((noinline)) void tc_rice_four_##bits(                                          \
+    static __attribute__((noinline)) void tc_rice_four_##bits(                                          \
         tc_rice_stream *streams, size_t n_streams, uint32_t blocksize)                                                 \
     {                                                                                                                  \
         tc_rice_four(TC_RICE_WIDTH_##bits, streams, n_streams, blocksize);                                             \
@@ -405,7 +417,7 @@ TC_RICE_FOUR(16)
 TC_RICE_FOUR(32)
 
 /* Decode the first streams, up to 4, of any lengths; returns how many. */
-TC_RICE_TARGET static inline size_t tc_rice_first_four(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix,
+static inline size_t tc_rice_first_four(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix,
                                                        uint32_t blocksize)
 {
     const size_t count = n_streams < TC_RICE_LANES ? n_streams : TC_RICE_LANES;

@@ -1,19 +1,13 @@
 /* The RICE_1 decoder for one stream, written once for all pixel widths: every function is inlined with a constant
- * `width`, and into functions built for different instruction sets.  tc_rice.c describes the format. */
+ * `width`.  tc_rice.c describes the format; tc_rice_code.h says how it is compiled. */
 #ifndef TC_RICE_SCALAR_H
 #define TC_RICE_SCALAR_H
 
 #include "tc_bits.h"
+#include "tc_cpu.h"
 #include "tc_rice.h"
 
-/* A file that builds these functions for an instruction set says so before. */
-#ifndef TC_RICE_TARGET
-#define TC_RICE_TARGET
-#define TC_RICE_LEADING_ZEROS(bits) ((unsigned)__builtin_clzll((bits) | 1)) /* 63 or more if all bits are 0 */
-#endif
-
 #define TC_RICE_KEEP_ORDER __asm__ volatile("" ::: "memory")
-#define TC_RICE_INLINE TC_RICE_TARGET static inline __attribute__((always_inline))
 
 typedef struct {
     unsigned bits;      /* of a pixel */
@@ -32,20 +26,30 @@ typedef struct {
     size_t i;
 } tc_rice_state;
 
-TC_RICE_INLINE void tc_rice_store(tc_rice_width width, void *dst, size_t i, uint32_t value)
+/* 63 or more if all bits are 0. */
+TC_INLINE unsigned tc_rice_leading_zeros(uint64_t bits)
+{
+#if HAS_AVX2
+    return (unsigned)_lzcnt_u64(bits);
+#else
+    return (unsigned)__builtin_clzll(bits | 1);
+#endif
+}
+
+TC_INLINE void tc_rice_store(tc_rice_width width, void *dst, size_t i, uint32_t value)
 {
     if (width.bits == 8) ((uint8_t *)dst)[i] = (uint8_t)value;
     if (width.bits == 16) ((uint16_t *)dst)[i] = (uint16_t)value;
     if (width.bits == 32) ((uint32_t *)dst)[i] = value;
 }
 
-TC_RICE_INLINE uint32_t tc_rice_unfold(uint32_t folded)
+TC_INLINE uint32_t tc_rice_unfold(uint32_t folded)
 {
     return (folded >> 1) ^ -(folded & 1);
 }
 
 /* Decode pixels with `fs` low bits, one by one with every check, up to `end`. */
-TC_RICE_INLINE tc_status tc_rice_careful(tc_rice_width width, tc_rice_state *s, unsigned fs, void *dst, size_t end)
+TC_INLINE tc_status tc_rice_careful(tc_rice_width width, tc_rice_state *s, unsigned fs, void *dst, size_t end)
 {
     const uint64_t most_zeros = (UINT32_MAX >> (32 - width.bits)) >> fs;
 
@@ -63,7 +67,7 @@ TC_RICE_INLINE tc_status tc_rice_careful(tc_rice_width width, tc_rice_state *s, 
     return TC_OK;
 }
 
-TC_RICE_INLINE tc_status tc_rice_plain_block(tc_rice_width width, tc_rice_state *s, void *dst, size_t end)
+TC_INLINE tc_status tc_rice_plain_block(tc_rice_width width, tc_rice_state *s, void *dst, size_t end)
 {
     for (; s->i < end; s->i++) {
         uint32_t folded;
@@ -75,13 +79,13 @@ TC_RICE_INLINE tc_status tc_rice_plain_block(tc_rice_width width, tc_rice_state 
     return TC_OK;
 }
 
-TC_RICE_INLINE void tc_rice_equal_block(tc_rice_width width, tc_rice_state *s, void *dst, size_t end)
+TC_INLINE void tc_rice_equal_block(tc_rice_width width, tc_rice_state *s, void *dst, size_t end)
 {
     for (; s->i < end; s->i++) tc_rice_store(width, dst, s->i, s->last);
 }
 
 /* Where the block that begins at pixel i ends: never past n, and it cannot overflow. */
-TC_RICE_INLINE size_t tc_rice_block_end(size_t i, uint32_t blocksize, size_t n)
+TC_INLINE size_t tc_rice_block_end(size_t i, uint32_t blocksize, size_t n)
 {
     return n - i < blocksize ? n : i + blocksize;
 }
@@ -95,12 +99,12 @@ typedef struct {
     unsigned count;
 } tc_rice_window;
 
-TC_RICE_INLINE int tc_rice_word_left(const tc_rice_state *s)
+TC_INLINE int tc_rice_word_left(const tc_rice_state *s)
 {
     return s->in.len - s->in.pos / 8 >= 8;
 }
 
-TC_RICE_INLINE void tc_rice_open_window(tc_rice_state *s, tc_rice_window *w)
+TC_INLINE void tc_rice_open_window(tc_rice_state *s, tc_rice_window *w)
 {
     const unsigned odd = s->in.pos % 8;
 
@@ -110,14 +114,14 @@ TC_RICE_INLINE void tc_rice_open_window(tc_rice_state *s, tc_rice_window *w)
     s->in.pos += w->count;
 }
 
-TC_RICE_INLINE void tc_rice_close_window(tc_rice_state *s, tc_rice_window *w)
+TC_INLINE void tc_rice_close_window(tc_rice_state *s, tc_rice_window *w)
 {
     s->in.pos -= w->count;
     *w = (tc_rice_window){0, 0};
 }
 
 /* At least 56 bits afterwards.  The address does not depend on what was decoded since the last time. */
-TC_RICE_INLINE void tc_rice_fill_window(tc_rice_state *s, tc_rice_window *w)
+TC_INLINE void tc_rice_fill_window(tc_rice_state *s, tc_rice_window *w)
 {
     w->bits |= tc_load_be64(s->in.src + s->in.pos / 8) >> w->count;
     s->in.pos += (63 - w->count) & ~7u;
@@ -125,7 +129,7 @@ TC_RICE_INLINE void tc_rice_fill_window(tc_rice_state *s, tc_rice_window *w)
 }
 
 /* Decode up to `end`, `group` pixels from each filling, or to a group that takes more. */
-TC_RICE_INLINE void tc_rice_groups(tc_rice_width width, tc_rice_state *state, tc_rice_window *w, unsigned fs,
+TC_INLINE void tc_rice_groups(tc_rice_width width, tc_rice_state *state, tc_rice_window *w, unsigned fs,
                                    void *dst, size_t end, const unsigned group)
 {
     const unsigned most_zeros = (UINT32_MAX >> (32 - width.bits)) >> fs, fixed = group * (fs + 1);
@@ -142,7 +146,7 @@ TC_RICE_INLINE void tc_rice_groups(tc_rice_width width, tc_rice_state *state, tc
         bits = window.bits;
 #pragma GCC unroll 8
         for (unsigned k = 0; k < group; k++) {
-            const unsigned zeros = TC_RICE_LEADING_ZEROS(bits);
+            const unsigned zeros = tc_rice_leading_zeros(bits);
             const uint64_t rest = bits << (zeros % 64); /* its top bit is the one that ends the zeros */
             const uint32_t folded = (zeros << fs) + (uint32_t)(rest >> (63 - fs)) - (1u << fs);
 
@@ -164,7 +168,7 @@ TC_RICE_INLINE void tc_rice_groups(tc_rice_width width, tc_rice_state *state, tc
 
 /* A function of its own for each width and size of the group: its loop needs every register. */
 #define TC_RICE_GROUPS(bits, group)                                                                                    \
-    TC_RICE_TARGET static __attribute__((noinline)) void tc_rice_groups_##bits##_##group(                              \
+    static __attribute__((noinline)) void tc_rice_groups_##bits##_##group(                              \
         tc_rice_state *s, tc_rice_window *w, unsigned fs, void *dst, size_t end)                                       \
     {                                                                                                                  \
         tc_rice_groups(TC_RICE_WIDTH_##bits, s, w, fs, dst, end, group);                                               \
@@ -178,7 +182,7 @@ TC_RICE_GROUPS(32, 8)
 TC_RICE_GROUPS(32, 4)
 TC_RICE_GROUPS(32, 2)
 
-TC_RICE_INLINE void tc_rice_quick_pixels(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
+TC_INLINE void tc_rice_quick_pixels(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
                                          void *dst, size_t end)
 {
     if (width.bits == 8 && fs <= 3) tc_rice_groups_8_8(s, w, fs, dst, end);
@@ -191,7 +195,7 @@ TC_RICE_INLINE void tc_rice_quick_pixels(tc_rice_width width, tc_rice_state *s, 
     if (width.bits == 32 && fs > 8) tc_rice_groups_32_2(s, w, fs, dst, end);
 }
 
-TC_RICE_INLINE tc_status tc_rice_coded_block(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
+TC_INLINE tc_status tc_rice_coded_block(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
                                              void *dst, size_t end)
 {
     for (;;) {
@@ -204,7 +208,7 @@ TC_RICE_INLINE tc_status tc_rice_coded_block(tc_rice_width width, tc_rice_state 
 }
 
 /* Decode blocks from a block boundary, up to pixel n or until fewer than 8 bytes are left. */
-TC_RICE_INLINE tc_status tc_rice_quick_blocks(tc_rice_width width, tc_rice_state *s, tc_rice_window *w,
+TC_INLINE tc_status tc_rice_quick_blocks(tc_rice_width width, tc_rice_state *s, tc_rice_window *w,
                                               uint32_t blocksize, void *dst, size_t n)
 {
     tc_rice_open_window(s, w);
@@ -232,7 +236,7 @@ TC_RICE_INLINE tc_status tc_rice_quick_blocks(tc_rice_width width, tc_rice_state
 }
 
 /* Decode from a block boundary up to pixel n. */
-TC_RICE_INLINE tc_status tc_rice_blocks(tc_rice_width width, tc_rice_state *state, uint32_t blocksize, void *dst,
+TC_INLINE tc_status tc_rice_blocks(tc_rice_width width, tc_rice_state *state, uint32_t blocksize, void *dst,
                                         size_t n)
 {
     tc_rice_state s = *state; /* in registers: pixels written through dst cannot alias it */
@@ -256,7 +260,7 @@ TC_RICE_INLINE tc_status tc_rice_blocks(tc_rice_width width, tc_rice_state *stat
 }
 
 /* A whole stream, from its seed; `used`, `done` and `status` are set. */
-TC_RICE_INLINE void tc_rice_one(tc_rice_width width, tc_rice_stream *stream, uint32_t blocksize)
+TC_INLINE void tc_rice_one(tc_rice_width width, tc_rice_stream *stream, uint32_t blocksize)
 {
     tc_rice_state s = {.in = tc_bits_open(stream->src, stream->src_len)};
 

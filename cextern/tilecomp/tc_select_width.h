@@ -1,12 +1,20 @@
-/* tc_select.c for one width: WORD is the element type, NAME(x) the name of a function for it. */
+/* tc_select_code.h for one width.  The including file defines, and this one undefines:
+ *   WORD              the element type
+ *   NAME(x)           the name of a function for it
+ *   KEEPS_BY_VECTORS  1 where there is NAME(keep_by_vectors)
+ *   HAS_SELECT_TWO    1 where there is NAME(select_two) already */
 
 /* out[0 .. n_inside) = the elements of list within lowest ... highest, in order; up to PADDING more are overwritten. */
-static window_counts NAME(portable_keep_window)(const WORD *list, size_t n, WORD lowest, WORD highest, WORD *out)
+static window_counts NAME(keep_window)(const WORD *list, size_t n, WORD lowest, WORD highest, WORD *out)
 {
     const WORD span = highest - lowest;
     window_counts counts = {0, 0};
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i++) {
+#if KEEPS_BY_VECTORS
+    counts = NAME(keep_by_vectors)(list, n, lowest, highest, out, &i);
+#endif
+    for (; i < n; i++) {
         const WORD element = list[i];
 
         out[counts.n_inside] = element; /* overwritten by the next one if it is outside */
@@ -16,8 +24,9 @@ static window_counts NAME(portable_keep_window)(const WORD *list, size_t n, WORD
     return counts;
 }
 
+#if !HAS_SELECT_TWO
 /* The elements that sorting 1 <= n <= FEW elements would bring to two indices below n. */
-static void NAME(portable_select_two)(const WORD *list, size_t n, const size_t at[2], WORD selected[2])
+static void NAME(select_two)(const WORD *list, size_t n, const size_t at[2], WORD selected[2])
 {
     WORD sorted[FEW];
 
@@ -30,17 +39,10 @@ static void NAME(portable_select_two)(const WORD *list, size_t n, const size_t a
     selected[0] = sorted[at[0]];
     selected[1] = sorted[at[1]];
 }
+#endif
 
-typedef struct {
-    window_counts (*keep_window)(const WORD *list, size_t n, WORD lowest, WORD highest, WORD *out);
-    void (*select_two)(const WORD *list, size_t n, const size_t at[2], WORD selected[2]);
-} NAME(kernels);
-
-static NAME(kernels) NAME(kernels_of)(tc_cpu level);
-
-WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
+WORD LEVEL(NAME(tc_select))(const WORD *list, size_t n, size_t t, WORD *scratch)
 {
-    const NAME(kernels) kernels = NAME(kernels_of)(tc_cpu_level());
     WORD *out = scratch, *spare = scratch + n + PADDING;
     WORD lowest = 0, highest = (WORD)-1; /* the answer is within */
 
@@ -52,10 +54,10 @@ WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
         bool again = true;
 
         for (size_t i = 0; i < FEW; i++) sample[i] = list[i * stride];
-        kernels.select_two(sample, FEW, ranks, window);
+        NAME(select_two)(sample, FEW, ranks, window);
         from = rank >= MARGIN ? window[0] : lowest;
         to = rank + MARGIN < FEW ? window[1] : highest;
-        counts = kernels.keep_window(list, n, from, to, out);
+        counts = NAME(keep_window)(list, n, from, to, out);
 
         if (t < counts.n_below) { /* the sample misled */
             to = from - 1;
@@ -66,14 +68,14 @@ WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
         } else if (counts.n_inside > n / 4 * 3 && from < to) { /* many equal elements: halve the range of values */
             const WORD middle = from + (to - from) / 2;
 
-            counts = kernels.keep_window(list, n, from, middle, out);
+            counts = NAME(keep_window)(list, n, from, middle, out);
             again = t >= counts.n_below + counts.n_inside;
             if (again) from = middle + 1;
             else to = middle;
         } else {
             again = false;
         }
-        if (again) counts = kernels.keep_window(list, n, from, to, out);
+        if (again) counts = NAME(keep_window)(list, n, from, to, out);
 
         list = out;
         out = spare;
@@ -86,7 +88,7 @@ WORD NAME(tc_select)(const WORD *list, size_t n, size_t t, WORD *scratch)
     if (lowest < highest) {
         WORD selected[2];
 
-        kernels.select_two(list, n, (const size_t[2]){t, t}, selected);
+        NAME(select_two)(list, n, (const size_t[2]){t, t}, selected);
         lowest = selected[0];
     }
     return lowest;
@@ -169,7 +171,7 @@ static NAME(scans) NAME(partition)(WORD *list, size_t lo, size_t hi)
     }
 }
 
-WORD NAME(tc_select_exchanging)(WORD *list, size_t n)
+WORD LEVEL(NAME(tc_select_exchanging))(WORD *list, size_t n)
 {
     const size_t t = (n - 1) / 2;
     size_t lo = 0, hi = n - 1;
@@ -191,3 +193,8 @@ WORD NAME(tc_select_exchanging)(WORD *list, size_t n)
     if (hi == lo + 1 && list[lo] > list[hi]) NAME(swap)(list, lo, hi);
     return list[t];
 }
+
+#undef WORD
+#undef NAME
+#undef KEEPS_BY_VECTORS
+#undef HAS_SELECT_TWO

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tc_rice.h"
-#include "tc_rice_paths.h"
+#include "tc_rice_levels.h"
 
 #define MOST_STREAMS 40
 #define MOST_PIXELS 300
@@ -15,9 +15,6 @@
     do {                                                                                                               \
         if (!(condition)) abort();                                                                                     \
     } while (0)
-
-typedef void decode_path(tc_rice_stream *, size_t, uint32_t, uint32_t);
-typedef tc_status encode_path(const void *, size_t, uint32_t, uint32_t, uint8_t *, size_t, size_t *);
 
 static void decode_one(const uint8_t *src, size_t len, unsigned bytepix, uint32_t blocksize, void *dst, size_t n,
                        tc_rice_stream *result)
@@ -40,7 +37,7 @@ static void *allocate(size_t nbytes)
 
 /* Streams are blocks of exactly their length, so that a read outside is seen. */
 static void check_decoders(const tc_rice_stream *streams, size_t n_streams, unsigned bytepix, uint32_t blocksize,
-                           decode_path *decode)
+                           tc_rice_decoder *decode)
 {
     tc_rice_stream together[MOST_STREAMS];
 
@@ -73,10 +70,10 @@ static void check_prefix(const tc_rice_stream *s, unsigned bytepix, uint32_t blo
 
 static void check_round_trip(const void *pixels, size_t n, unsigned bytepix, uint32_t blocksize)
 {
-    static encode_path *const encoders[] = {
+    static tc_rice_encoder *const encoders[] = {
         tc_rice_encode_portable,
 #if TC_CPU_X86
-        tc_rice_encode_avx2, tc_rice_encode_avx2,
+        tc_rice_encode_avx2, tc_rice_encode_avx512,
 #endif
     };
     const size_t bound = tc_rice_bound(n, bytepix, blocksize);
@@ -101,7 +98,7 @@ static void check_round_trip(const void *pixels, size_t n, unsigned bytepix, uin
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static decode_path *const decoders[] = {
+    static tc_rice_decoder *const decoders[] = {
         tc_rice_decode_portable,
 #if TC_CPU_X86
         tc_rice_decode_avx2, tc_rice_decode_avx512,

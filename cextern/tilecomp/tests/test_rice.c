@@ -1,6 +1,6 @@
 /* RICE_1: worked examples, a bit-by-bit reference, every CPU path against it, cuts and flips, CFITSIO's bytes. */
 #include "tc_rice.h"
-#include "tc_rice_paths.h"
+#include "tc_rice_levels.h"
 #include "tc_test.h"
 
 #ifdef TC_HAVE_CFITSIO
@@ -14,15 +14,15 @@
 typedef struct {
     const char *name;
     tc_cpu level;
-    void (*decode)(tc_rice_stream *, size_t, uint32_t, uint32_t);
-    tc_status (*encode)(const void *, size_t, uint32_t, uint32_t, uint8_t *, size_t, size_t *);
+    tc_rice_decoder *decode;
+    tc_rice_encoder *encode;
 } rice_path;
 
 static const rice_path paths[] = {
     {"portable", TC_CPU_PORTABLE, tc_rice_decode_portable, tc_rice_encode_portable},
 #if TC_CPU_X86
     {"avx2", TC_CPU_AVX2, tc_rice_decode_avx2, tc_rice_encode_avx2},
-    {"avx512", TC_CPU_AVX512, tc_rice_decode_avx512, tc_rice_encode_avx2},
+    {"avx512", TC_CPU_AVX512, tc_rice_decode_avx512, tc_rice_encode_avx512},
 #endif
 };
 

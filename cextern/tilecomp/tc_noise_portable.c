@@ -1,0 +1,3 @@
+/* The noise estimate in plain C. */
+#define TC_CODE "tc_noise_code.h"
+#include "tc_level_portable.h"

@@ -1,0 +1,3 @@
+/* Quantization, both ways, for AVX-512. */
+#define TC_CODE "tc_quantize_code.h"
+#include "tc_level_avx512.h"

@@ -7,8 +7,11 @@ import io
 import lzma
 import os
 import pickle
+import resource
+import signal
 import tempfile
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -244,6 +247,73 @@ def test_an_appended_hdu_knows_its_place(tmp_path, mode):
             found = hdu.fileinfo()
             assert [place[key] for key in ("hdrLoc", "datLoc", "datSpan")] == [found[key] for key in ("hdrLoc", "datLoc", "datSpan")]
         assert_array_equal(hdul[4].data, IMAGE + 2)
+
+
+@contextmanager
+def files_end_at(nbytes):
+    """No file can become longer than so many bytes: OSError, as on a full disk."""
+    before, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, resource.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, resource.RLIM_INFINITY))
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def open_object(path, **options):
+    return tc.open(open(path, "ab+"), **options)
+
+
+@pytest.mark.parametrize("opener", [tc.open, open_object], ids=["path", "file object"])
+@pytest.mark.parametrize("room", [0, 1000, 6000, 20000, 60000])
+def test_an_append_without_space_is_cut_off_and_can_be_repeated(tmp_path, content, opener, room):
+    path = tmp_path / "a.fits"
+    path.write_bytes(content)
+    noise = np.random.default_rng(1).integers(0, 2**15, (100, 250)).astype("i2")
+    hdul = opener(path, mode="append")
+    hdul.append(tc.CompImageHDU(IMAGE, name="FIRST"))
+    hdul.append(tc.CompImageHDU(noise, name="SECOND"))
+    hdul.append(fits.ImageHDU(noise[:5], name="THIRD"))
+    with files_end_at(len(content) + room):
+        for _ in range(2):
+            with pytest.raises(OSError):
+                hdul.flush()
+            assert path.read_bytes() == content
+    hdul.flush()
+    assert_array_equal(hdul["SECOND"].section[3:5], noise[3:5])
+    hdul.close()
+    assert tc.verify(path).good
+    with fits.open(path) as hdul:
+        for name, image in {"S2": IMAGE + 2, "FIRST": IMAGE, "SECOND": noise, "THIRD": noise[:5]}.items():
+            assert_array_equal(hdul[name].data, image)
+
+
+def test_what_an_append_could_not_write_is_not_written_by_closing(tmp_path, content):
+    path = tmp_path / "a.fits"
+    path.write_bytes(content)
+    hdul = tc.open(path, mode="append")
+    hdul.append(tc.CompImageHDU(IMAGE))
+    with files_end_at(len(content) + 1000), pytest.raises(OSError):
+        hdul.flush()
+    hdul._file.close()  # as at the end of a program
+    assert path.read_bytes() == content
+
+
+def test_an_append_to_a_buffer_that_fails_is_cut_off(content):
+    class Small(Kept):
+        def write(self, data):
+            if self.tell() + len(data) > len(content) + 5000:
+                raise MemoryError("no room")
+            return super().write(data)
+
+    buffer = Small(content)
+    hdul = tc.open(buffer, mode="append")
+    hdul.append(tc.CompImageHDU(IMAGE))
+    with pytest.raises(MemoryError, match="no room"):
+        hdul.flush()
+    assert buffer.getvalue() == content
 
 
 def repickled(what):

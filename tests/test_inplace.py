@@ -1,5 +1,7 @@
 """Pixels replaced in a file: equal to numpy's assignment, few bytes written, valid at every moment."""
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -262,6 +264,23 @@ def test_without_space_the_file_is_as_before(room, tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
     assert done.returncode == 1 and "OSError" in done.stderr
     assert path.read_bytes() == before
+
+
+def test_a_failed_edit_is_cut_off_before_anything_else_is_written(monkeypatch, tmp_path):
+    """A disk that is full to the last byte takes a write only when something was given back."""
+    path = write(tmp_path / "a.fits", sample())
+    before, written, pwrite = path.read_bytes(), [], os.pwrite
+
+    def pwrite_to_full_disk(descriptor, data, offset):
+        if os.fstat(descriptor).st_size > len(before):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(offset)
+        return pwrite(descriptor, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", pwrite_to_full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        tc.replace_pixels(path, ..., np.random.default_rng(1).integers(0, 30000, (70, 90)).astype("i2"))
+    assert len(written) == 3 and path.read_bytes() == before
 
 
 @pytest.mark.parametrize("sums", [(), ("CHECKSUM", "DATASUM"), ("DATASUM",)], ids=str)

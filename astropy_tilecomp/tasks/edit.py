@@ -21,8 +21,6 @@ from .rebuild import longest_counts, rebuild, sum_at, with_sums, with_value
 
 __all__ = ["EditReport", "repack", "replace_pixels"]
 
-_SUMS = ("CHECKSUM", "DATASUM")
-
 
 @dataclass(frozen=True)
 class EditReport:

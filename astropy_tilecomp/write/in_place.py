@@ -1,7 +1,8 @@
-"""A file changed where it is: what was there is put back if anything fails."""
+"""A file changed where it is: what was appended is cut off, and what was there put back, if anything fails."""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,26 +10,67 @@ from typing import BinaryIO
 
 import numpy as np
 
-__all__ = ["parts", "runs_of_rows", "sync", "undone_on_failure", "write_at"]
+__all__ = ["appending", "parts", "runs_of_rows", "sync", "undone_on_failure", "write_at"]
 
 MAX_ROWS_NBYTES = 4096
 """Rows are switched in writes of at most so many bytes: a killed process was never seen to leave a part of one."""
 
 
 @contextmanager
-def undone_on_failure(file: BinaryIO, header_offset: int, heap_stop: int, rows_stop: int) -> Iterator[None]:
-    """Put header and rows back as they were, and cut off what was appended, if anything goes wrong."""
-    size = os.fstat(file.fileno()).st_size
-    start = os.pread(file.fileno(), rows_stop - header_offset, header_offset)
-    tail = os.pread(file.fileno(), size - heap_stop, heap_stop)
+def _cut_off_on_failure(file: BinaryIO) -> Iterator[int]:
+    """Give a file the length back that it has now, which is yielded, if anything goes wrong."""
+    size = file.seek(0, os.SEEK_END)
     try:
-        yield
+        yield size
+    except BaseException:
+        file.truncate(size)
+        raise
+
+
+@contextmanager
+def undone_on_failure(file: BinaryIO, header_offset: int, heap_stop: int, rows_stop: int) -> Iterator[None]:
+    """Cut off what was appended, then put header and rows back as they were, if anything goes wrong: a full disk allows that."""
+    start = os.pread(file.fileno(), rows_stop - header_offset, header_offset)
+    tail = os.pread(file.fileno(), os.fstat(file.fileno()).st_size - heap_stop, heap_stop)
+    try:
+        with _cut_off_on_failure(file):
+            yield
     except BaseException:
         write_at(file, header_offset, start)
         write_at(file, heap_stop, tail)
-        os.ftruncate(file.fileno(), size)
         sync(file)
         raise
+
+
+@contextmanager
+def appending(file: BinaryIO) -> Iterator[BinaryIO]:
+    """
+    Append to an open file; if anything goes wrong, such as for want of space, what was appended is cut off again.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for appending; it is at its end afterwards.
+
+    Yields
+    ------
+    binary file, open for reading and writing
+        Another one with the same descriptor; `file` itself if it has none. Bytes that it holds back and cannot write are given
+        up with it, where `file` would write them when it is closed.
+    """
+    with _cut_off_on_failure(file):
+        try:
+            descriptor = os.dup(file.fileno())
+        except (AttributeError, OSError):
+            yield file
+            return
+        file.flush()
+        with io.FileIO(descriptor, "ab+") as raw:
+            raw.name = file.name
+            target = io.BufferedRandom(raw)
+            yield target
+            target.flush()
+        file.seek(0, os.SEEK_END)
 
 
 def parts(data: bytes, nbytes: int) -> Iterator[bytes]:

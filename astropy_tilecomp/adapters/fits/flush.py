@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ...errors import cut_file_error
 from ...tiling.cards import BLOCK_SIZE
+from ...write.in_place import appending
 from .hdu import CompImageHDU
 from .sources import forget_source, open_table, source_of
 
@@ -23,10 +26,26 @@ class TileFlushing:
             return
         self._refuse_cut_file()
         start = self._file_nbytes()
-        super().flush(output_verify, verbose)
+        try:
+            with self._appending():
+                super().flush(output_verify, verbose)
+        except BaseException:
+            for hdu in appended:  # those in front of the one that failed were cut off with it
+                hdu._new = True
+            raise
         forget_source(self._file)
         for hdu in appended:
             start = self._place(hdu, start)
+
+    @contextmanager
+    def _appending(self) -> Iterator[None]:
+        """Let astropy append to the file; if it cannot finish, what it wrote is cut off again."""
+        file = self._file._file
+        with appending(file) as self._file._file:
+            try:
+                yield
+            finally:
+                self._file._file = file
 
     def _place(self, hdu, start: int) -> int:
         """Let an HDU that was appended know its place in the file; return the place after it."""

@@ -1,6 +1,7 @@
 """salvage: good tiles byte for byte, bad ones blank, a report of what was lost, and a file that every reader reads."""
 
 import subprocess
+import warnings
 
 import needs
 import numpy as np
@@ -110,6 +111,29 @@ def test_a_file_cut_in_its_table(tmp_path):
     assert len(report.lost) == 256
     assert (tc.read_image(tmp_path / "b.fits.fz") == 0).all()
     assert tc.verify(tmp_path / "b.fits.fz").good
+
+
+@pytest.mark.parametrize("ending", ["fits.fz", "fits.gz"])
+@pytest.mark.parametrize("dtype", ["i2", "u1", "f4"])
+@pytest.mark.parametrize("of_image", [True, False])
+@pytest.mark.parametrize("sums", [(), ("DATASUM",), ("CHECKSUM", "DATASUM")], ids=str)
+def test_sums_are_renewed_none_added_none_dropped(tmp_path, ending, dtype, of_image, sums):
+    path, out, names = tmp_path / "a.fits.fz", tmp_path / f"b.{ending}", ("CHECKSUM", "DATASUM", "ZHECKSUM", "ZDATASUM")
+    fits.PrimaryHDU(star_image().astype(dtype)).writeto(tmp_path / "plain.fits", checksum=of_image)
+    tc.pack(tmp_path / "plain.fits", path, checksum=False)
+    if sums:
+        with fits.open(path, mode="update", disable_image_compression=True) as hdus:
+            hdus[1].add_checksum() if "CHECKSUM" in sums else hdus[1].add_datasum()
+    before = [name for name in names if name in fits.getheader(path, 1, disable_image_compression=True)]
+    break_tiles(path, BROKEN_ROWS)
+    report = tc.salvage(path, out)
+    header = fits.getheader(out, 1, disable_image_compression=True)
+    assert report.lost and [name for name in names if name in header] == before == [*sums, *names[2:] * of_image]
+    assert tc.verify(out).good
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # unpack warns of stale sums of the image
+        tc.unpack(out, tmp_path / "restored.fits")
+    assert tc.verify(tmp_path / "restored.fits").good
 
 
 def test_other_hdus_stay(tmp_path):

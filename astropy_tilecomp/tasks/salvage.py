@@ -15,14 +15,16 @@ from ..encode import EncodedTiles, encode_box
 from ..errors import HeaderError, TileCompError, TruncatedTileError
 from ..hdus import FoundHDU, walk
 from ..keywords import COMPRESSED_DATA, DATA_COLUMNS, GZIP_COMPRESSED_DATA
+from ..read.slabs import slabs_of
 from ..read.table_rows import read_table
 from ..sources.base import ByteSource
 from ..sources.opening import opened
 from ..tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of
-from ..tiling.checksum import DataSum, with_checksums
+from ..tiling.checksum import DataSum, renew_checksums
 from ..tiling.columns import COLUMN_NAMES, describe_column
 from ..tiling.grid import TileGrid
 from ..tiling.header_cards import split_cards
+from ..tiling.image_sums import image_data_sum, renew_image_checksums
 from ..tiling.layout import TableLayout
 from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
@@ -145,8 +147,8 @@ def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, 
     -----
     The bytes of good tiles stay as they are, and where they are in the heap; new tiles follow behind the old heap. HDUs
     without damage are copied. Where a file was cut, what is missing of a table becomes zeros, and a compressed image whose
-    header breaks the format is left out. CHECKSUM and DATASUM of a repaired HDU are made anew, and those of the original
-    pixels are taken out. The file appears only when it is complete.
+    header breaks the format is left out. The sums that a repaired HDU has are made anew: CHECKSUM, DATASUM, and where tiles
+    were blanked ZHECKSUM, ZDATASUM of the pixels that are left. The file appears only when it is complete.
 
     Examples
     --------
@@ -254,7 +256,7 @@ def _write_repaired(source, found: FoundHDU, file: BinaryIO, params: Compression
         (source.read(at, min(at + _PIECE_NBYTES, heap_stop)) for at in range(heap_start, heap_stop, _PIECE_NBYTES)),
         [blanks.heap],
     )
-    cards = _new_cards(split_cards(source.read(found.header_offset, found.data_offset)), layout, params, blanks)
+    cards = _new_cards(split_cards(source.read(found.header_offset, found.data_offset)), layout)
     start = file.tell()
     file.write(join_cards(cards))
     sums = DataSum()
@@ -262,10 +264,23 @@ def _write_repaired(source, found: FoundHDU, file: BinaryIO, params: Compression
         file.write(piece)
         sums.add(piece)
     _write_zeros(file, -(layout.data_nbytes) % BLOCK_SIZE)
-    if any(keyword_of(card) in ("CHECKSUM", "DATASUM") for card in cards):
-        file.seek(start)
-        file.write(join_cards(with_checksums(cards, sums.total)))
-        file.seek(0, os.SEEK_END)
+    if lost and image_data_sum(cards) is not None:
+        cards = renew_image_checksums(cards, _sum_of_image(file, threads))
+    file.seek(start)
+    file.write(join_cards(renew_checksums(cards, sums.total)))
+    file.seek(0, os.SEEK_END)
+
+
+def _sum_of_image(file: BinaryIO, threads: int | None) -> int:
+    """Sum over the pixels of the compressed image that was written last."""
+    file.flush()
+    sums = DataSum()
+    with opened(file) as written:
+        *_, found = walk(written)
+        for slab in slabs_of(written, found, *read_table(written, found), threads=threads):
+            pixels, _ = slab.decoded()
+            sums.add(pixels.astype(pixels.dtype.newbyteorder(">"), copy=False).reshape(-1).view(np.uint8))
+    return sums.total
 
 
 def _encode_blanks(params: CompressionParams, lost: list[BadTile], fill_value: int, threads: int | None) -> _Blanks:
@@ -327,16 +342,15 @@ def _padded_rows(source: ByteSource, found: FoundHDU, old: TableLayout, layout: 
     return np.pad(rows, ((0, 0), (0, layout.naxis1 - old.naxis1))).tobytes()
 
 
-def _new_cards(cards: list[str], layout: TableLayout, params: CompressionParams, blanks: _Blanks) -> list[str]:
-    """The header of the repaired table; checksums of pixels that are gone are left out."""
+def _new_cards(cards: list[str], layout: TableLayout) -> list[str]:
+    """The header of the repaired table, with the old sums."""
     values = {"NAXIS1": layout.naxis1, "PCOUNT": layout.pcount, "TFIELDS": len(layout.columns)}
-    dropped = {"THEAP", "ZHECKSUM", "ZDATASUM"} if len(blanks.row) else {"THEAP"}
     kept = []
     for card in cards:
         keyword = keyword_of(card)
         if keyword in values:
             card = format_card(keyword, values[keyword], card.partition("/")[2].strip())
-        if keyword not in dropped:
+        if keyword != "THEAP":
             kept.append(card)
     n_old = sum(keyword_of(card).startswith("TFORM") for card in cards)
     for column in layout.columns[n_old:]:

@@ -4,7 +4,7 @@
  *   scale          4 bytes, signed; coefficients were divided by it if it is greater than 1
  *   A00            8 bytes, signed: coefficient (0, 0), the mean
  *   P0, P1, P2     1 byte each: bit planes of the quadrants (coarse), (one difference), (both differences)
- *   planes         of the top left, top right, bottom left and bottom right quadrant: see tc_hcompress_planes.c
+ *   planes         of the top left, top right, bottom left and bottom right quadrant: see tc_hcompress_planes_code.h
  *   0000           end mark, then zeros up to a whole byte
  *   signs          1 bit for each coefficient that is not 0, in raster order, 1 = negative; zeros up to a whole byte
  * Transform: with L = ceil(log2(max(R, C))), each level k = 0 ... L - 1 turns every 2 x 2 block (a b / g d) of what is
@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "tc_bits.h"
+#include "tc_cpu.h"
 #include "tc_hcompress_planes.h"
 #include "tc_hcompress_signs.h"
 #include "tc_hcompress_transform.h"
@@ -38,6 +39,22 @@ typedef struct {
     int64_t mean;         /* coefficient (0, 0) */
     uint8_t n_planes[3];
 } head;
+
+/* ---- the parts, of the level in use: tc_hcompress_code.h ---- */
+
+TC_BY_LEVEL(void, tc_hcompress_inverse,
+            (const tc_hcompress_tile *tile, int64_t smooth_most, int64_t low, int64_t high, int32_t *dst),
+            (tile, smooth_most, low, high, dst))
+TC_BY_LEVEL(void, tc_hcompress_forward, (const tc_hcompress_tile *tile, const int32_t *src), (tile, src))
+TC_BY_LEVEL(size_t, tc_hcompress_planes_scratch, (size_t height, size_t width), (height, width))
+TC_BY_LEVEL(tc_status, tc_hcompress_read_quadrant,
+            (tc_bits *in, const tc_hcompress_quadrant *quadrant, void *scratch), (in, quadrant, scratch))
+TC_BY_LEVEL(void, tc_hcompress_write_quadrant,
+            (tc_bit_writer *out, const tc_hcompress_quadrant *quadrant, void *scratch), (out, quadrant, scratch))
+TC_BY_LEVEL(tc_status, tc_hcompress_read_signs,
+            (tc_bits *in, void *coef, size_t n, bool wide, uint32_t scale), (in, coef, n, wide, scale))
+TC_BY_LEVEL(size_t, tc_hcompress_take_signs,
+            (void *coef, size_t n, bool wide, uint32_t scale, uint8_t *signs), (coef, n, wide, scale, signs))
 
 /* ---- scratch ---- */
 

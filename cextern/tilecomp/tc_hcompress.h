@@ -33,7 +33,7 @@ bool tc_hcompress_wraps(const uint8_t *src, size_t src_len, bool smooth);
 
 /* Encode a whole tile src[ny][nx].  `scale` is the divisor of the coefficients: lossless if 0, 1 or negative.
  * `used` gets the length of the stream.  TC_BAD_PARAM, TC_NO_SPACE (never with tc_hcompress_bound bytes). */
-tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int32_t scale, uint8_t *dst,
-                                  size_t dst_cap, void *scratch, size_t *used);
+tc_status tc_hcompress_encode_i32(const int32_t *src, size_t nx, size_t ny, int32_t scale, uint8_t *dst, size_t dst_cap,
+                                  void *scratch, size_t *used);
 
 #endif

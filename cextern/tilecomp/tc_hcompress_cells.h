@@ -51,13 +51,11 @@ static inline void tc_store_cells(uint8_t *packed, size_t first, uint64_t cells)
     tc_store_be64(byte, cells);
 }
 
-/* Put planes [low, low + n_planes) of a quadrant into its magnitudes, planes[0] being plane `low`; the other planes
- * of the magnitudes are kept, but those above are 0 if these are the highest ones of the quadrant. */
-void tc_hcompress_put_planes(const tc_hcompress_quadrant *quadrant, const tc_hcompress_plane *planes, unsigned n_planes,
-                             unsigned low);
-
-/* Take planes [low, low + n_planes) out of the magnitudes: plane low + p goes to packed + p * plane_nbytes. */
-void tc_hcompress_take_planes(const tc_hcompress_quadrant *quadrant, unsigned low, unsigned n_planes, uint8_t *packed,
-                              size_t plane_nbytes);
+/* f(x), f(x + 1), ... for tables */
+#define TC_FOUR(f, x) f(x), f((x) + 1), f((x) + 2), f((x) + 3)
+#define TC_SIXTEEN(f, x) TC_FOUR(f, x), TC_FOUR(f, (x) + 4), TC_FOUR(f, (x) + 8), TC_FOUR(f, (x) + 12)
+#define TC_SIXTY_FOUR(f, x) TC_SIXTEEN(f, x), TC_SIXTEEN(f, (x) + 16), TC_SIXTEEN(f, (x) + 32), TC_SIXTEEN(f, (x) + 48)
+#define TC_ALL_BYTES(f)                                                                                                \
+    TC_SIXTY_FOUR(f, 0u), TC_SIXTY_FOUR(f, 64u), TC_SIXTY_FOUR(f, 128u), TC_SIXTY_FOUR(f, 192u)
 
 #endif

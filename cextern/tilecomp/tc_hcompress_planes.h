@@ -1,4 +1,4 @@
-/* The bit planes of one quadrant of HCOMPRESS coefficients, both ways; tc_hcompress_planes.c describes their coding. */
+/* The bit planes of one quadrant of HCOMPRESS coefficients, both ways; tc_hcompress_planes_code.h describes their coding. */
 #ifndef TC_HCOMPRESS_PLANES_H
 #define TC_HCOMPRESS_PLANES_H
 

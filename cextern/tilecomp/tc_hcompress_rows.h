@@ -1,37 +1,35 @@
-/* The row arithmetic of the HCOMPRESS transform, a template: tc_hcompress_transform.c includes it once for each pair of
- * a coefficient type and an instruction set.  The includer defines
- *   COEF, UCOEF   the signed and the unsigned type of a coefficient
- *   ROWS(name)    the name of this copy of a function
- *   ROWS_TARGET   the target attribute of its functions
+/* The row arithmetic of the HCOMPRESS transform for one coefficient type; a part of tc_hcompress_code.h.  The including
+ * file defines, and this one undefines:
+ *   COEF, UCOEF  the signed and the unsigned type of a coefficient
+ *   NAME(x)      the name of a function for it
  * Coefficients stay in their four subbands: ll (h0 of the format), hy (difference along x), hx (along y), hc (both).
  * Element j of each makes block j: the pixels 2j and 2j + 1 of two neighbouring rows.  The loops are elementwise, so
  * that compilers make vector code of them.  Sums wrap around: hostile streams may overflow, lawful ones cannot. */
 
-#define ROWS_INLINE ROWS_TARGET static inline __attribute__((always_inline))
 #define ADD(a, b) ((COEF)((UCOEF)(a) + (UCOEF)(b)))
 #define SUB(a, b) ((COEF)((UCOEF)(a) - (UCOEF)(b)))
 #define TIMES(a, b) ((COEF)((UCOEF)(a) * (UCOEF)(b)))
 #define SIGN_MASK(v) ((COEF)((v) >> (8 * sizeof(COEF) - 1))) /* -1 for negative v, else 0 */
 
-ROWS_INLINE COEF ROWS(least)(COEF a, COEF b)
+TC_INLINE COEF NAME(least)(COEF a, COEF b)
 {
     return a < b ? a : b;
 }
 
-ROWS_INLINE COEF ROWS(most)(COEF a, COEF b)
+TC_INLINE COEF NAME(most)(COEF a, COEF b)
 {
     return a > b ? a : b;
 }
 
-ROWS_INLINE COEF ROWS(clamp)(COEF v, COEF low, COEF high)
+TC_INLINE COEF NAME(clamp)(COEF v, COEF low, COEF high)
 {
-    return ROWS(most)(ROWS(least)(v, high), low);
+    return NAME(most)(NAME(least)(v, high), low);
 }
 
 /* ---- inverse ---- */
 
 /* Round v to a multiple of m = 2^k; ties away from zero.  m = 1 changes nothing. */
-ROWS_INLINE COEF ROWS(round)(COEF v, COEF m)
+TC_INLINE COEF NAME(round)(COEF v, COEF m)
 {
     const COEF down = m > 1 ? SIGN_MASK(v) : 0;
 
@@ -39,7 +37,7 @@ ROWS_INLINE COEF ROWS(round)(COEF v, COEF m)
 }
 
 /* v - x for v >= 0, else v + x */
-ROWS_INLINE COEF ROWS(inward)(COEF v, COEF x)
+TC_INLINE COEF NAME(inward)(COEF v, COEF x)
 {
     const COEF negative = SIGN_MASK(v);
 
@@ -48,172 +46,170 @@ ROWS_INLINE COEF ROWS(inward)(COEF v, COEF x)
 
 typedef struct {
     COEF here, right, below, across; /* pixels (0, 0), (0, 1), (1, 0), (1, 1) of a block */
-} ROWS(block);
+} NAME(block);
 
 /* Undo one step of level k on one block. */
-ROWS_INLINE ROWS(block) ROWS(join)(COEF h0, COEF hx, COEF hy, COEF hc, int k)
+TC_INLINE NAME(block) NAME(join)(COEF h0, COEF hx, COEF hy, COEF hc, int k)
 {
     const COEF bit0 = (COEF)1 << k, bit1 = (COEF)2 << k;
     const int shift = k == 0 ? 2 : 1;
     COEF low0, low1, up, sum, difference;
 
-    hx = ROWS(round)(hx, bit1);
-    hy = ROWS(round)(hy, bit1);
-    hc = ROWS(round)(hc, bit0);
+    hx = NAME(round)(hx, bit1);
+    hy = NAME(round)(hy, bit1);
+    hc = NAME(round)(hc, bit0);
     low0 = hc & bit0;
-    hx = ROWS(inward)(hx, low0);
-    hy = ROWS(inward)(hy, low0);
+    hx = NAME(inward)(hx, low0);
+    hy = NAME(inward)(hy, low0);
     low1 = (hc ^ hx ^ hy) & bit1;
     up = SIGN_MASK(h0) & SIGN_MASK(low0 - 1); /* -1 for a negative mean without a low bit: it moves up */
     h0 = SUB(ADD(h0, low0), SUB(low1 ^ up, up));
     sum = ADD(h0, hx);
     difference = SUB(h0, hx);
-    return (ROWS(block)){SUB(difference, SUB(hy, hc)) >> shift, ADD(difference, SUB(hy, hc)) >> shift,
+    return (NAME(block)){SUB(difference, SUB(hy, hc)) >> shift, ADD(difference, SUB(hy, hc)) >> shift,
                          SUB(sum, ADD(hy, hc)) >> shift, ADD(sum, ADD(hy, hc)) >> shift};
 }
 
 /* The same for half a block, at an odd edge, where there is one difference: h1 is hx or hy. */
-ROWS_INLINE void ROWS(join_pair)(COEF h0, COEF h1, int k, COEF *first, COEF *second)
+TC_INLINE void NAME(join_pair)(COEF h0, COEF h1, int k, COEF *first, COEF *second)
 {
     const COEF bit1 = (COEF)2 << k;
     const int shift = k == 0 ? 2 : 1;
 
-    h1 = ROWS(round)(h1, bit1);
-    h0 = ROWS(inward)(h0, h1 & bit1);
+    h1 = NAME(round)(h1, bit1);
+    h0 = NAME(inward)(h0, h1 & bit1);
     *first = SUB(h0, h1) >> shift;
     *second = ADD(h0, h1) >> shift;
 }
 
 /* Blocks of two whole rows of `width` pixels of level k > 0. */
-ROWS_TARGET static void ROWS(join_rows)(const COEF *restrict ll, const COEF *restrict hx, const COEF *restrict hy,
-                                        const COEF *restrict hc, size_t width, int k, COEF *restrict top,
-                                        COEF *restrict bottom)
+static void NAME(join_rows)(const COEF *restrict ll, const COEF *restrict hx, const COEF *restrict hy,
+                            const COEF *restrict hc, size_t width, int k, COEF *restrict top, COEF *restrict bottom)
 {
     const size_t n = width / 2;
 
     for (size_t j = 0; j < n; j++) {
-        const ROWS(block) px = ROWS(join)(ll[j], hx[j], hy[j], hc[j], k);
+        const NAME(block) px = NAME(join)(ll[j], hx[j], hy[j], hc[j], k);
 
         top[2 * j] = px.here;
         top[2 * j + 1] = px.right;
         bottom[2 * j] = px.below;
         bottom[2 * j + 1] = px.across;
     }
-    if (width % 2) ROWS(join_pair)(ll[n], hx[n], k, &top[2 * n], &bottom[2 * n]);
+    if (width % 2) NAME(join_pair)(ll[n], hx[n], k, &top[2 * n], &bottom[2 * n]);
 }
 
 /* The last row of an odd number of rows of level k > 0. */
-ROWS_TARGET static void ROWS(join_last_row)(const COEF *restrict ll, const COEF *restrict hy, size_t width, int k,
-                                            COEF *restrict row)
+static void NAME(join_last_row)(const COEF *restrict ll, const COEF *restrict hy, size_t width, int k,
+                                COEF *restrict row)
 {
     const size_t n = width / 2;
 
-    for (size_t j = 0; j < n; j++) ROWS(join_pair)(ll[j], hy[j], k, &row[2 * j], &row[2 * j + 1]);
+    for (size_t j = 0; j < n; j++) NAME(join_pair)(ll[j], hy[j], k, &row[2 * j], &row[2 * j + 1]);
     if (width % 2) row[2 * n] = ll[n] >> 1;
 }
 
 /* Level 0: the pixels themselves, clipped. */
-ROWS_TARGET static void ROWS(join_pixels)(const COEF *restrict ll, const COEF *restrict hx, const COEF *restrict hy,
-                                          const COEF *restrict hc, size_t width, COEF low, COEF high,
-                                          int32_t *restrict top, int32_t *restrict bottom)
+static void NAME(join_pixels)(const COEF *restrict ll, const COEF *restrict hx, const COEF *restrict hy,
+                              const COEF *restrict hc, size_t width, COEF low, COEF high, int32_t *restrict top,
+                              int32_t *restrict bottom)
 {
     const size_t n = width / 2;
 
     for (size_t j = 0; j < n; j++) {
-        const ROWS(block) px = ROWS(join)(ll[j], hx[j], hy[j], hc[j], 0);
+        const NAME(block) px = NAME(join)(ll[j], hx[j], hy[j], hc[j], 0);
 
-        top[2 * j] = (int32_t)ROWS(clamp)(px.here, low, high);
-        top[2 * j + 1] = (int32_t)ROWS(clamp)(px.right, low, high);
-        bottom[2 * j] = (int32_t)ROWS(clamp)(px.below, low, high);
-        bottom[2 * j + 1] = (int32_t)ROWS(clamp)(px.across, low, high);
+        top[2 * j] = (int32_t)NAME(clamp)(px.here, low, high);
+        top[2 * j + 1] = (int32_t)NAME(clamp)(px.right, low, high);
+        bottom[2 * j] = (int32_t)NAME(clamp)(px.below, low, high);
+        bottom[2 * j + 1] = (int32_t)NAME(clamp)(px.across, low, high);
     }
     if (width % 2) {
         COEF first, second;
 
-        ROWS(join_pair)(ll[n], hx[n], 0, &first, &second);
-        top[2 * n] = (int32_t)ROWS(clamp)(first, low, high);
-        bottom[2 * n] = (int32_t)ROWS(clamp)(second, low, high);
+        NAME(join_pair)(ll[n], hx[n], 0, &first, &second);
+        top[2 * n] = (int32_t)NAME(clamp)(first, low, high);
+        bottom[2 * n] = (int32_t)NAME(clamp)(second, low, high);
     }
 }
 
-ROWS_TARGET static void ROWS(join_last_pixels)(const COEF *restrict ll, const COEF *restrict hy, size_t width, COEF low,
-                                               COEF high, int32_t *restrict row)
+static void NAME(join_last_pixels)(const COEF *restrict ll, const COEF *restrict hy, size_t width, COEF low, COEF high,
+                                   int32_t *restrict row)
 {
     const size_t n = width / 2;
 
     for (size_t j = 0; j < n; j++) {
         COEF first, second;
 
-        ROWS(join_pair)(ll[j], hy[j], 0, &first, &second);
-        row[2 * j] = (int32_t)ROWS(clamp)(first, low, high);
-        row[2 * j + 1] = (int32_t)ROWS(clamp)(second, low, high);
+        NAME(join_pair)(ll[j], hy[j], 0, &first, &second);
+        row[2 * j] = (int32_t)NAME(clamp)(first, low, high);
+        row[2 * j + 1] = (int32_t)NAME(clamp)(second, low, high);
     }
-    if (width % 2) row[2 * n] = (int32_t)ROWS(clamp)(ll[n] >> 2, low, high);
+    if (width % 2) row[2 * n] = (int32_t)NAME(clamp)(ll[n] >> 2, low, high);
 }
 
 /* ---- smoothing: differences are moved, by at most `most`, towards what the neighbouring means suggest ---- */
 
 /* A difference along one axis, between the mean before, here and after. */
-ROWS_INLINE COEF ROWS(smooth_difference)(COEF before, COEF here, COEF after, COEF difference, COEF most)
+TC_INLINE COEF NAME(smooth_difference)(COEF before, COEF here, COEF after, COEF difference, COEF most)
 {
     const COEF rise = SUB(after, here), fall = SUB(here, before);
-    const COEF up = TIMES(4, ROWS(most)(ROWS(least)(rise, fall), 0));
-    const COEF down = TIMES(4, ROWS(least)(ROWS(most)(rise, fall), 0));
-    const COEF move = SUB(ROWS(clamp)(SUB(after, before), down, up), TIMES(8, difference)) / 8;
+    const COEF up = TIMES(4, NAME(most)(NAME(least)(rise, fall), 0));
+    const COEF down = TIMES(4, NAME(least)(NAME(most)(rise, fall), 0));
+    const COEF move = SUB(NAME(clamp)(SUB(after, before), down, up), TIMES(8, difference)) / 8;
 
-    return down < up ? ADD(difference, ROWS(clamp)(move, -most, most)) : difference;
+    return down < up ? ADD(difference, NAME(clamp)(move, -most, most)) : difference;
 }
 
 /* hx of a block row; `above` and `below` are the rows of ll next to it. */
-ROWS_TARGET static void ROWS(smooth_hx)(const COEF *restrict above, const COEF *restrict ll,
-                                        const COEF *restrict below, size_t n, COEF most, COEF *restrict hx)
+static void NAME(smooth_hx)(const COEF *restrict above, const COEF *restrict ll, const COEF *restrict below, size_t n,
+                            COEF most, COEF *restrict hx)
 {
-    for (size_t j = 0; j < n; j++) hx[j] = ROWS(smooth_difference)(above[j], ll[j], below[j], hx[j], most);
+    for (size_t j = 0; j < n; j++) hx[j] = NAME(smooth_difference)(above[j], ll[j], below[j], hx[j], most);
 }
 
 /* hy of a block row, but for its first and last blocks. */
-ROWS_TARGET static void ROWS(smooth_hy)(const COEF *restrict ll, size_t first, size_t end, COEF most,
-                                        COEF *restrict hy)
+static void NAME(smooth_hy)(const COEF *restrict ll, size_t first, size_t end, COEF most, COEF *restrict hy)
 {
     for (size_t j = first; j < end; j++)
-        hy[j] = ROWS(smooth_difference)(ll[j - 1], ll[j], ll[j + 1], hy[j], most);
+        hy[j] = NAME(smooth_difference)(ll[j - 1], ll[j], ll[j + 1], hy[j], most);
 }
 
 /* hc of a block row, but for its first and last blocks; hx and hy are smoothed already. */
-ROWS_TARGET static void ROWS(smooth_hc)(const COEF *restrict above, const COEF *restrict ll,
-                                        const COEF *restrict below, const COEF *restrict hx, const COEF *restrict hy,
-                                        size_t first, size_t end, COEF most, COEF *restrict hc)
+static void NAME(smooth_hc)(const COEF *restrict above, const COEF *restrict ll, const COEF *restrict below,
+                            const COEF *restrict hx, const COEF *restrict hy, size_t first, size_t end, COEF most,
+                            COEF *restrict hc)
 {
     for (size_t j = first; j < end; j++) {
         const COEF mm = above[j - 1], mp = above[j + 1], pm = below[j - 1], pp = below[j + 1], h0 = ll[j];
         const COEF both = ADD(TIMES(2, hx[j]), TIMES(2, hy[j])), apart = SUB(TIMES(2, hx[j]), TIMES(2, hy[j]));
         const COEF rise_pp = SUB(pp, h0), rise_pm = SUB(h0, pm), rise_mp = SUB(h0, mp), rise_mm = SUB(mm, h0);
-        const COEF up = TIMES(16, ROWS(least)(ROWS(least)(SUB(ROWS(most)(rise_pp, 0), both),
-                                                          ADD(ROWS(most)(rise_pm, 0), apart)),
-                                              ROWS(least)(SUB(ROWS(most)(rise_mp, 0), apart),
-                                                          ADD(ROWS(most)(rise_mm, 0), both))));
-        const COEF down = TIMES(16, ROWS(most)(ROWS(most)(SUB(ROWS(least)(rise_pp, 0), both),
-                                                          ADD(ROWS(least)(rise_pm, 0), apart)),
-                                               ROWS(most)(SUB(ROWS(least)(rise_mp, 0), apart),
-                                                          ADD(ROWS(least)(rise_mm, 0), both))));
+        const COEF up = TIMES(16, NAME(least)(NAME(least)(SUB(NAME(most)(rise_pp, 0), both),
+                                                          ADD(NAME(most)(rise_pm, 0), apart)),
+                                              NAME(least)(SUB(NAME(most)(rise_mp, 0), apart),
+                                                          ADD(NAME(most)(rise_mm, 0), both))));
+        const COEF down = TIMES(16, NAME(most)(NAME(most)(SUB(NAME(least)(rise_pp, 0), both),
+                                                          ADD(NAME(least)(rise_pm, 0), apart)),
+                                               NAME(most)(SUB(NAME(least)(rise_mp, 0), apart),
+                                                          ADD(NAME(least)(rise_mm, 0), both))));
         const COEF twist = SUB(ADD(pp, mm), ADD(mp, pm));
-        const COEF move = SUB(ROWS(clamp)(twist, down, up), TIMES(64, hc[j])) / 64;
+        const COEF move = SUB(NAME(clamp)(twist, down, up), TIMES(64, hc[j])) / 64;
 
-        hc[j] = down < up ? ADD(hc[j], ROWS(clamp)(move, -most, most)) : hc[j];
+        hc[j] = down < up ? ADD(hc[j], NAME(clamp)(move, -most, most)) : hc[j];
     }
 }
 
 /* ---- forward ---- */
 
 /* Round h0 of level k to a multiple of 2^(k + 2), differences to one of 2^(k + 1). */
-ROWS_INLINE COEF ROWS(round_mean)(COEF v, int k)
+TC_INLINE COEF NAME(round_mean)(COEF v, int k)
 {
     const COEF m = (COEF)4 << k;
 
     return ADD(ADD(v, m >> 1), SIGN_MASK(v)) & -m;
 }
 
-ROWS_INLINE COEF ROWS(round_difference)(COEF v, int k)
+TC_INLINE COEF NAME(round_difference)(COEF v, int k)
 {
     const COEF m = (COEF)2 << k;
 
@@ -222,107 +218,104 @@ ROWS_INLINE COEF ROWS(round_difference)(COEF v, int k)
 
 typedef struct {
     COEF h0, hx, hy, hc;
-} ROWS(bands);
+} NAME(bands);
 
 /* One step of level k on the block (a b / g d). */
-ROWS_INLINE ROWS(bands) ROWS(split)(COEF a, COEF b, COEF g, COEF d, int k)
+TC_INLINE NAME(bands) NAME(split)(COEF a, COEF b, COEF g, COEF d, int k)
 {
     const int shift = k == 0 ? 0 : 1;
     const COEF sum = ADD(a, b), sum_below = ADD(g, d), step = SUB(b, a), step_below = SUB(d, g);
 
-    return (ROWS(bands)){ROWS(round_mean)(ADD(sum_below, sum) >> shift, k),
-                         ROWS(round_difference)(SUB(sum_below, sum) >> shift, k),
-                         ROWS(round_difference)(ADD(step_below, step) >> shift, k), SUB(step_below, step) >> shift};
+    return (NAME(bands)){NAME(round_mean)(ADD(sum_below, sum) >> shift, k),
+                         NAME(round_difference)(SUB(sum_below, sum) >> shift, k),
+                         NAME(round_difference)(ADD(step_below, step) >> shift, k), SUB(step_below, step) >> shift};
 }
 
 /* The same for half a block, at an odd edge. */
-ROWS_INLINE void ROWS(split_pair)(COEF first, COEF second, int k, COEF *h0, COEF *h1)
+TC_INLINE void NAME(split_pair)(COEF first, COEF second, int k, COEF *h0, COEF *h1)
 {
     const COEF weight = k == 0 ? 2 : 1;
 
-    *h0 = ROWS(round_mean)(TIMES(ADD(first, second), weight), k);
-    *h1 = ROWS(round_difference)(TIMES(SUB(second, first), weight), k);
+    *h0 = NAME(round_mean)(TIMES(ADD(first, second), weight), k);
+    *h1 = NAME(round_difference)(TIMES(SUB(second, first), weight), k);
 }
 
-ROWS_INLINE COEF ROWS(split_corner)(COEF v, int k)
+TC_INLINE COEF NAME(split_corner)(COEF v, int k)
 {
-    return ROWS(round_mean)(TIMES(v, k == 0 ? 4 : 2), k);
+    return NAME(round_mean)(TIMES(v, k == 0 ? 4 : 2), k);
 }
 
 /* Two rows of `width` pixels, level 0, to a row of each subband. */
-ROWS_TARGET static void ROWS(split_pixels)(const int32_t *restrict top, const int32_t *restrict bottom, size_t width,
-                                           COEF *restrict ll, COEF *restrict hx, COEF *restrict hy, COEF *restrict hc)
+static void NAME(split_pixels)(const int32_t *restrict top, const int32_t *restrict bottom, size_t width,
+                               COEF *restrict ll, COEF *restrict hx, COEF *restrict hy, COEF *restrict hc)
 {
     const size_t n = width / 2;
 
     for (size_t j = 0; j < n; j++) {
-        const ROWS(bands) band = ROWS(split)(top[2 * j], top[2 * j + 1], bottom[2 * j], bottom[2 * j + 1], 0);
+        const NAME(bands) band = NAME(split)(top[2 * j], top[2 * j + 1], bottom[2 * j], bottom[2 * j + 1], 0);
 
         ll[j] = band.h0;
         hx[j] = band.hx;
         hy[j] = band.hy;
         hc[j] = band.hc;
     }
-    if (width % 2) ROWS(split_pair)(top[2 * n], bottom[2 * n], 0, &ll[n], &hx[n]);
+    if (width % 2) NAME(split_pair)(top[2 * n], bottom[2 * n], 0, &ll[n], &hx[n]);
 }
 
-ROWS_TARGET static void ROWS(split_last_pixels)(const int32_t *restrict row, size_t width, COEF *restrict ll,
-                                                COEF *restrict hy)
+static void NAME(split_last_pixels)(const int32_t *restrict row, size_t width, COEF *restrict ll, COEF *restrict hy)
 {
     const size_t n = width / 2;
 
-    for (size_t j = 0; j < n; j++) ROWS(split_pair)(row[2 * j], row[2 * j + 1], 0, &ll[j], &hy[j]);
-    if (width % 2) ll[n] = ROWS(split_corner)(row[2 * n], 0);
+    for (size_t j = 0; j < n; j++) NAME(split_pair)(row[2 * j], row[2 * j + 1], 0, &ll[j], &hy[j]);
+    if (width % 2) ll[n] = NAME(split_corner)(row[2 * n], 0);
 }
 
 /* The same for rows of means, level k > 0. */
-ROWS_TARGET static void ROWS(split_rows)(const COEF *restrict top, const COEF *restrict bottom, size_t width, int k,
-                                         COEF *restrict ll, COEF *restrict hx, COEF *restrict hy, COEF *restrict hc)
+static void NAME(split_rows)(const COEF *restrict top, const COEF *restrict bottom, size_t width, int k,
+                             COEF *restrict ll, COEF *restrict hx, COEF *restrict hy, COEF *restrict hc)
 {
     const size_t n = width / 2;
 
     for (size_t j = 0; j < n; j++) {
-        const ROWS(bands) band = ROWS(split)(top[2 * j], top[2 * j + 1], bottom[2 * j], bottom[2 * j + 1], k);
+        const NAME(bands) band = NAME(split)(top[2 * j], top[2 * j + 1], bottom[2 * j], bottom[2 * j + 1], k);
 
         ll[j] = band.h0;
         hx[j] = band.hx;
         hy[j] = band.hy;
         hc[j] = band.hc;
     }
-    if (width % 2) ROWS(split_pair)(top[2 * n], bottom[2 * n], k, &ll[n], &hx[n]);
+    if (width % 2) NAME(split_pair)(top[2 * n], bottom[2 * n], k, &ll[n], &hx[n]);
 }
 
-ROWS_TARGET static void ROWS(split_last_row)(const COEF *restrict row, size_t width, int k, COEF *restrict ll,
-                                             COEF *restrict hy)
+static void NAME(split_last_row)(const COEF *restrict row, size_t width, int k, COEF *restrict ll, COEF *restrict hy)
 {
     const size_t n = width / 2;
 
-    for (size_t j = 0; j < n; j++) ROWS(split_pair)(row[2 * j], row[2 * j + 1], k, &ll[j], &hy[j]);
-    if (width % 2) ll[n] = ROWS(split_corner)(row[2 * n], k);
+    for (size_t j = 0; j < n; j++) NAME(split_pair)(row[2 * j], row[2 * j + 1], k, &ll[j], &hy[j]);
+    if (width % 2) ll[n] = NAME(split_corner)(row[2 * n], k);
 }
 
 /* ---- whole transforms ---- */
 
 /* Smooth the differences of block row i of a level of rows x width values. */
-ROWS_TARGET static void ROWS(smooth_block_row)(const COEF *ll, size_t i, size_t rows, size_t width, COEF most,
-                                               COEF *hx, COEF *hy, COEF *hc)
+static void NAME(smooth_block_row)(const COEF *ll, size_t i, size_t rows, size_t width, COEF most, COEF *hx, COEF *hy,
+                                   COEF *hc)
 {
     const size_t stride = tc_half(width), end = (width - 1) / 2;
     const bool inner = i >= 1 && 2 * i + 2 < rows;
 
-    if (inner) ROWS(smooth_hx)(ll - stride, ll, ll + stride, stride, most, hx);
-    ROWS(smooth_hy)(ll, 1, end, most, hy);
-    if (inner) ROWS(smooth_hc)(ll - stride, ll, ll + stride, hx, hy, 1, end, most, hc);
+    if (inner) NAME(smooth_hx)(ll - stride, ll, ll + stride, stride, most, hx);
+    NAME(smooth_hy)(ll, 1, end, most, hy);
+    if (inner) NAME(smooth_hc)(ll - stride, ll, ll + stride, hx, hy, 1, end, most, hc);
 }
 
-ROWS_TARGET static void ROWS(inverse)(const tc_hcompress_tile *tile, int64_t smooth_most, int64_t low, int64_t high,
-                                      int32_t *dst)
+static void NAME(inverse)(const tc_hcompress_tile *tile, int64_t smooth_most, int64_t low, int64_t high, int32_t *dst)
 {
     COEF *const coef = tile->coef, most = (COEF)smooth_most;
-    COEF top_mean = ROWS(round)(coef[0], (COEF)2 << tile->n_levels);
+    COEF top_mean = NAME(round)(coef[0], (COEF)2 << tile->n_levels);
     const COEF *ll = &top_mean;
 
-    if (tile->n_levels == 0) dst[0] = (int32_t)ROWS(clamp)(coef[0], (COEF)low, (COEF)high);
+    if (tile->n_levels == 0) dst[0] = (int32_t)NAME(clamp)(coef[0], (COEF)low, (COEF)high);
     for (int k = tile->n_levels - 1; k >= 0; k--) {
         const size_t rows = tc_halved(tile->ny, k), width = tc_halved(tile->nx, k);
         const size_t x = tc_half(width), y = tc_half(rows); /* where the differences begin */
@@ -333,22 +326,22 @@ ROWS_TARGET static void ROWS(inverse)(const tc_hcompress_tile *tile, int64_t smo
             const COEF *const mean = ll + i * x;
             const bool last = 2 * i + 1 == rows;
 
-            if (most > 0) ROWS(smooth_block_row)(mean, i, rows, width, most, hx, hy, hc);
+            if (most > 0) NAME(smooth_block_row)(mean, i, rows, width, most, hx, hy, hc);
             if (k > 0 && last)
-                ROWS(join_last_row)(mean, hy, width, k, means + 2 * i * width);
+                NAME(join_last_row)(mean, hy, width, k, means + 2 * i * width);
             else if (k > 0)
-                ROWS(join_rows)(mean, hx, hy, hc, width, k, means + 2 * i * width, means + (2 * i + 1) * width);
+                NAME(join_rows)(mean, hx, hy, hc, width, k, means + 2 * i * width, means + (2 * i + 1) * width);
             else if (last)
-                ROWS(join_last_pixels)(mean, hy, width, (COEF)low, (COEF)high, dst + 2 * i * width);
+                NAME(join_last_pixels)(mean, hy, width, (COEF)low, (COEF)high, dst + 2 * i * width);
             else
-                ROWS(join_pixels)(mean, hx, hy, hc, width, (COEF)low, (COEF)high, dst + 2 * i * width,
+                NAME(join_pixels)(mean, hx, hy, hc, width, (COEF)low, (COEF)high, dst + 2 * i * width,
                                   dst + (2 * i + 1) * width);
         }
         ll = means;
     }
 }
 
-ROWS_TARGET static void ROWS(forward)(const tc_hcompress_tile *tile, const int32_t *src)
+static void NAME(forward)(const tc_hcompress_tile *tile, const int32_t *src)
 {
     COEF *const coef = tile->coef;
 
@@ -364,19 +357,21 @@ ROWS_TARGET static void ROWS(forward)(const tc_hcompress_tile *tile, const int32
             const size_t top = 2 * i * width, bottom = top + width;
 
             if (k == 0 && bottom == rows * width)
-                ROWS(split_last_pixels)(src + top, width, means + i * x, hy);
+                NAME(split_last_pixels)(src + top, width, means + i * x, hy);
             else if (k == 0)
-                ROWS(split_pixels)(src + top, src + bottom, width, means + i * x, hx, hy, hc);
+                NAME(split_pixels)(src + top, src + bottom, width, means + i * x, hx, hy, hc);
             else if (bottom == rows * width)
-                ROWS(split_last_row)(in + top, width, k, means + i * x, hy);
+                NAME(split_last_row)(in + top, width, k, means + i * x, hy);
             else
-                ROWS(split_rows)(in + top, in + bottom, width, k, means + i * x, hx, hy, hc);
+                NAME(split_rows)(in + top, in + bottom, width, k, means + i * x, hx, hy, hc);
         }
     }
 }
 
-#undef ROWS_INLINE
 #undef ADD
 #undef SUB
 #undef TIMES
 #undef SIGN_MASK
+#undef COEF
+#undef UCOEF
+#undef NAME

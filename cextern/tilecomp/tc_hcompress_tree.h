@@ -1,31 +1,27 @@
-/* Trees of cells, both ways, a template: tc_hcompress_planes.c includes it once in plain C and once with the
- * instructions that gather and scatter bits.  The includer defines
- *   TREE(name)    the name of this copy of a function
- *   TREE_TARGET   the target attribute of its functions
- *   TREE_BMI2     1 with PEXT and PDEP, else 0 */
+/* Trees of cells, both ways; a part of tc_hcompress_planes_code.h. */
 
 /* ---- 16 cells and the bits of the two rows that they cover ---- */
 
-#if TREE_BMI2
+#if HAS_AVX2
 
 /* The upper pairs of bits of the cells, side by side. */
-TREE_TARGET static inline uint32_t TREE(top_bits)(uint64_t cells)
+static inline uint32_t top_bits(uint64_t cells)
 {
     return (uint32_t)_pext_u64(cells, TOP_PAIRS);
 }
 
-TREE_TARGET static inline uint32_t TREE(bottom_bits)(uint64_t cells)
+static inline uint32_t bottom_bits(uint64_t cells)
 {
     return (uint32_t)_pext_u64(cells, ~TOP_PAIRS);
 }
 
-TREE_TARGET static inline uint64_t TREE(cells_of_rows)(uint32_t top, uint32_t bottom)
+static inline uint64_t cells_of_rows(uint32_t top, uint32_t bottom)
 {
     return _pdep_u64(top, TOP_PAIRS) | _pdep_u64(bottom, ~TOP_PAIRS);
 }
 
 /* "Cell is not 0". */
-TREE_TARGET static inline uint32_t TREE(cells_set)(uint64_t cells)
+static inline uint32_t cells_set(uint64_t cells)
 {
     const uint64_t x = cells | cells >> 1;
 
@@ -33,7 +29,7 @@ TREE_TARGET static inline uint32_t TREE(cells_set)(uint64_t cells)
 }
 
 /* Put the next codes in the places of the bits that are set among 16. */
-TREE_TARGET static inline uint64_t TREE(place_cells)(uint32_t bits, const uint8_t **codes)
+static inline uint64_t place_cells(uint32_t bits, const uint8_t **codes)
 {
     const uint8_t *const end = *codes += __builtin_popcount(bits);
     const uint64_t first = _pext_u64(tc_load_be64(end - 16), ~HIGH_NYBBLES);
@@ -45,7 +41,7 @@ TREE_TARGET static inline uint64_t TREE(place_cells)(uint32_t bits, const uint8_
 #else
 
 /* The upper pairs of bits of the cells, side by side. */
-TREE_TARGET static inline uint32_t TREE(top_bits)(uint64_t cells)
+static inline uint32_t top_bits(uint64_t cells)
 {
     uint64_t x = (cells & TOP_PAIRS) >> 2;
 
@@ -55,12 +51,12 @@ TREE_TARGET static inline uint32_t TREE(top_bits)(uint64_t cells)
     return (uint32_t)(x | x >> 16);
 }
 
-TREE_TARGET static inline uint32_t TREE(bottom_bits)(uint64_t cells)
+static inline uint32_t bottom_bits(uint64_t cells)
 {
-    return TREE(top_bits)(cells << 2);
+    return top_bits(cells << 2);
 }
 
-TREE_TARGET static inline uint64_t TREE(bottom_cells)(uint32_t bits)
+static inline uint64_t bottom_cells(uint32_t bits)
 {
     uint64_t x = bits;
 
@@ -70,13 +66,13 @@ TREE_TARGET static inline uint64_t TREE(bottom_cells)(uint32_t bits)
     return (x | x << 2) & ~TOP_PAIRS;
 }
 
-TREE_TARGET static inline uint64_t TREE(cells_of_rows)(uint32_t top, uint32_t bottom)
+static inline uint64_t cells_of_rows(uint32_t top, uint32_t bottom)
 {
-    return TREE(bottom_cells)(top) << 2 | TREE(bottom_cells)(bottom);
+    return bottom_cells(top) << 2 | bottom_cells(bottom);
 }
 
 /* "Cell is not 0". */
-TREE_TARGET static inline uint32_t TREE(cells_set)(uint64_t cells)
+static inline uint32_t cells_set(uint64_t cells)
 {
     uint64_t x = cells | cells >> 1;
 
@@ -88,7 +84,7 @@ TREE_TARGET static inline uint32_t TREE(cells_set)(uint64_t cells)
 }
 
 /* Put the next codes in the places of the bits that are set among 16. */
-TREE_TARGET static inline uint64_t TREE(place_cells)(uint32_t bits, const uint8_t **codes)
+static inline uint64_t place_cells(uint32_t bits, const uint8_t **codes)
 {
     uint64_t cells = 0;
 
@@ -106,7 +102,7 @@ TREE_TARGET static inline uint64_t TREE(place_cells)(uint32_t bits, const uint8_
 /* ---- reading ---- */
 
 /* Read `count` codes to end[-count] ... end[-1], backwards: raster order, for the stream has the reverse. */
-TREE_TARGET static tc_status TREE(read_codes)(tc_bits *in, size_t count, uint8_t *end)
+static tc_status read_codes(tc_bits *in, size_t count, uint8_t *end)
 {
     memset(end - count - 16, 0, 16);
     while (count >= 2 * LOOKUPS && tc_bits_left(in) >= TC_BITS_WINDOW) {
@@ -138,14 +134,13 @@ TREE_TARGET static tc_status TREE(read_codes)(tc_bits *in, size_t count, uint8_t
 }
 
 /* Bits [first, first + 16) of a row of a grid. */
-TREE_TARGET static inline uint32_t TREE(load_bits16)(const uint8_t *row, size_t first)
+static inline uint32_t load_bits16(const uint8_t *row, size_t first)
 {
     return (uint32_t)row[first / 8] << 8 | row[first / 8 + 1];
 }
 
 /* Expand the cells of one level to the bits of the level below; `count` gets the number of bits that are set. */
-TREE_TARGET static void TREE(expand_level)(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *below,
-                                           const grid *g_below,
+static void expand_level(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *below, const grid *g_below,
                          size_t *count)
 {
     size_t n_set = 0;
@@ -155,10 +150,10 @@ TREE_TARGET static void TREE(expand_level)(const uint8_t *bits, const grid *g, c
         uint8_t *const top = below + 2 * i * g_below->nbytes, *const bottom = top + g_below->nbytes;
 
         for (size_t j = 0; j < g->width; j += TC_CELLS) {
-            const uint64_t cells = TREE(place_cells)(TREE(load_bits16)(row, j), &codes);
+            const uint64_t cells = place_cells(load_bits16(row, j), &codes);
             const size_t left = g_below->width - 2 * j;
             const uint32_t inside = left < 32 ? ~(UINT32_MAX >> left) : UINT32_MAX;
-            const uint32_t upper = TREE(top_bits)(cells) & inside, lower = TREE(bottom_bits)(cells) & inside;
+            const uint32_t upper = top_bits(cells) & inside, lower = bottom_bits(cells) & inside;
 
             store_be32(top + j / 4, upper);
             n_set += (size_t)__builtin_popcount(upper);
@@ -171,18 +166,17 @@ TREE_TARGET static void TREE(expand_level)(const uint8_t *bits, const grid *g, c
 }
 
 /* The last level: cells of the plane instead of bits of a grid. */
-TREE_TARGET static void TREE(expand_cells)(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *packed)
+static void expand_cells(const uint8_t *bits, const grid *g, const uint8_t *codes, uint8_t *packed)
 {
     for (size_t i = 0; i < g->height; i++)
         for (size_t j = 0; j < g->width; j += TC_CELLS) {
-            const uint32_t set = TREE(load_bits16)(bits + i * g->nbytes, j);
+            const uint32_t set = load_bits16(bits + i * g->nbytes, j);
 
-            tc_store_cells(packed, i * g->width + j, TREE(place_cells)(set, &codes));
+            tc_store_cells(packed, i * g->width + j, place_cells(set, &codes));
         }
 }
 
-TREE_TARGET static tc_status TREE(read_tree)(tc_bits *in, size_t height, size_t width, const workspace *work,
-                                             uint8_t *packed,
+static tc_status read_tree(tc_bits *in, size_t height, size_t width, const workspace *work, uint8_t *packed,
                            tc_hcompress_plane *result)
 {
     const int n_levels = tree_levels(height, width);
@@ -194,14 +188,14 @@ TREE_TARGET static tc_status TREE(read_tree)(tc_bits *in, size_t height, size_t 
     for (int level = n_levels; count > 0; level--) {
         const grid g = grid_of(height, width, level);
 
-        TC_TRY(TREE(read_codes)(in, count, end));
+        TC_TRY(read_codes(in, count, end));
         if (level == 1) {
-            TREE(expand_cells)(work->bits[1], &g, end - count, packed);
+            expand_cells(work->bits[1], &g, end - count, packed);
             *result = (tc_hcompress_plane){packed, 0};
             return TC_OK;
         }
         const grid g_below = grid_of(height, width, level - 1);
-        TREE(expand_level)(work->bits[level], &g, end - count, work->bits[level - 1], &g_below, &count);
+        expand_level(work->bits[level], &g, end - count, work->bits[level - 1], &g_below, &count);
     }
     return TC_OK;
 }
@@ -209,15 +203,15 @@ TREE_TARGET static tc_status TREE(read_tree)(tc_bits *in, size_t height, size_t 
 /* ---- writing ---- */
 
 /* Mark which cells of the plane are not 0; returns their number. */
-TREE_TARGET static size_t TREE(mark_cells)(const uint8_t *packed, const grid *g, uint8_t *bits)
+static size_t mark_cells(const uint8_t *packed, const grid *g, uint8_t *bits)
 {
     size_t n_set = 0;
 
     for (size_t i = 0; i < g->height; i++)
         for (size_t j = 0; j < g->width; j += 2 * TC_CELLS) {
             const size_t at = i * g->width + j, left = g->width - j;
-            const uint32_t high = TREE(cells_set)(tc_load_cells(packed, 0, at));
-            const uint32_t low = left > TC_CELLS ? TREE(cells_set)(tc_load_cells(packed, 0, at + TC_CELLS)) : 0;
+            const uint32_t high = cells_set(tc_load_cells(packed, 0, at));
+            const uint32_t low = left > TC_CELLS ? cells_set(tc_load_cells(packed, 0, at + TC_CELLS)) : 0;
             const uint32_t inside = left < 32 ? ~(UINT32_MAX >> left) : UINT32_MAX;
             const uint32_t word = (high << 16 | low) & inside;
 
@@ -228,23 +222,23 @@ TREE_TARGET static size_t TREE(mark_cells)(const uint8_t *packed, const grid *g,
 }
 
 /* The 16 cells of a level from cell (i, j) on, made of the bits of the level below. */
-TREE_TARGET static inline uint64_t TREE(cells_above)(const uint8_t *below, const grid *g_below, size_t i, size_t j)
+static inline uint64_t cells_above(const uint8_t *below, const grid *g_below, size_t i, size_t j)
 {
     const uint8_t *const top = below + 2 * i * g_below->nbytes + j / 4;
 
-    return TREE(cells_of_rows)(load_be32(top), 2 * i + 1 < g_below->height ? load_be32(top + g_below->nbytes) : 0);
+    return cells_of_rows(load_be32(top), 2 * i + 1 < g_below->height ? load_be32(top + g_below->nbytes) : 0);
 }
 
 /* The same for a level above, from the bits below. */
-TREE_TARGET static size_t TREE(mark_level)(const uint8_t *below, const grid *g_below, const grid *g, uint8_t *bits)
+static size_t mark_level(const uint8_t *below, const grid *g_below, const grid *g, uint8_t *bits)
 {
     size_t n_set = 0;
 
     for (size_t i = 0; i < g->height; i++)
         for (size_t j = 0; j < g->nbytes * 8; j += 2 * TC_CELLS) {
-            uint32_t word = TREE(cells_set)(TREE(cells_above)(below, g_below, i, j)) << 16;
+            uint32_t word = cells_set(cells_above(below, g_below, i, j)) << 16;
 
-            if (j + TC_CELLS < g->width) word |= TREE(cells_set)(TREE(cells_above)(below, g_below, i, j + TC_CELLS));
+            if (j + TC_CELLS < g->width) word |= cells_set(cells_above(below, g_below, i, j + TC_CELLS));
             store_be32(bits + i * g->nbytes + j / 8, word);
             n_set += (size_t)__builtin_popcount(word);
         }
@@ -252,7 +246,7 @@ TREE_TARGET static size_t TREE(mark_level)(const uint8_t *below, const grid *g_b
 }
 
 /* Write the codes of the cells that are not 0, the last first; returns their bits. */
-TREE_TARGET static inline size_t TREE(put_cells)(tc_bit_writer *out, uint64_t cells)
+static inline size_t put_cells(tc_bit_writer *out, uint64_t cells)
 {
     size_t n_bits = 0;
 
@@ -272,34 +266,32 @@ TREE_TARGET static inline size_t TREE(put_cells)(tc_bit_writer *out, uint64_t ce
     return n_bits;
 }
 
-TREE_TARGET static size_t TREE(put_level)(tc_bit_writer *out, const uint8_t *below, const grid *g_below, const grid *g)
+static size_t put_level(tc_bit_writer *out, const uint8_t *below, const grid *g_below, const grid *g)
 {
     size_t n_bits = 0;
 
     for (size_t i = g->height; i-- > 0;)
         for (size_t j = (g->width - 1) / TC_CELLS * TC_CELLS + TC_CELLS; j > 0;) {
             j -= TC_CELLS;
-            n_bits += TREE(put_cells)(out, TREE(cells_above)(below, g_below, i, j));
+            n_bits += put_cells(out, cells_above(below, g_below, i, j));
         }
     return n_bits;
 }
 
-TREE_TARGET static size_t TREE(put_plane_cells)(tc_bit_writer *out, const uint8_t *packed, size_t n_cells,
-                                                size_t most_bits)
+static size_t put_plane_cells(tc_bit_writer *out, const uint8_t *packed, size_t n_cells, size_t most_bits)
 {
     size_t n_bits = 0, end = n_cells;
 
     while (end > TC_CELLS && n_bits <= most_bits) {
         end -= TC_CELLS;
-        n_bits += TREE(put_cells)(out, tc_load_cells(packed, 0, end));
+        n_bits += put_cells(out, tc_load_cells(packed, 0, end));
     }
     if (n_bits > most_bits) return n_bits;
-    return n_bits + TREE(put_cells)(out, tc_load_cells(packed, 0, 0) & ~(UINT64_MAX >> 1 >> (4 * end - 1)));
+    return n_bits + put_cells(out, tc_load_cells(packed, 0, 0) & ~(UINT64_MAX >> 1 >> (4 * end - 1)));
 }
 
 /* Write a plane as a tree; false, with an unfinished tree written, if the direct form has to be used. */
-TREE_TARGET static bool TREE(write_tree)(tc_bit_writer *out, size_t height, size_t width, const workspace *work,
-                                         const uint8_t *packed)
+static bool write_tree(tc_bit_writer *out, size_t height, size_t width, const workspace *work, const uint8_t *packed)
 {
     const int n_levels = tree_levels(height, width);
     const size_t most_bits = 8 * tc_half(work->n_cells) - 1;
@@ -307,7 +299,7 @@ TREE_TARGET static bool TREE(write_tree)(tc_bit_writer *out, size_t height, size
     size_t n_set, n_bits = 0;
 
     grids[1] = grid_of(height, width, 1);
-    n_set = TREE(mark_cells)(packed, &grids[1], work->bits[1]);
+    n_set = mark_cells(packed, &grids[1], work->bits[1]);
     tc_bits_put(out, FORMAT_TREE, 4);
     if (n_set == 0) {
         tc_bits_put(out, ZERO_CODE, ZERO_LENGTH);
@@ -315,12 +307,12 @@ TREE_TARGET static bool TREE(write_tree)(tc_bit_writer *out, size_t height, size
     }
     for (int level = 2; level <= n_levels; level++) {
         grids[level] = grid_of(height, width, level);
-        n_set += TREE(mark_level)(work->bits[level - 1], &grids[level - 1], &grids[level], work->bits[level]);
+        n_set += mark_level(work->bits[level - 1], &grids[level - 1], &grids[level], work->bits[level]);
     }
     if (3 * n_set > most_bits) return false; /* no code is shorter */
     for (int level = n_levels; level > 1; level--)
-        n_bits += TREE(put_level)(out, work->bits[level - 1], &grids[level - 1], &grids[level]);
+        n_bits += put_level(out, work->bits[level - 1], &grids[level - 1], &grids[level]);
     if (n_bits > most_bits) return false;
-    return n_bits + TREE(put_plane_cells)(out, packed, work->n_cells, most_bits - n_bits) <= most_bits;
+    return n_bits + put_plane_cells(out, packed, work->n_cells, most_bits - n_bits) <= most_bits;
 }
 

@@ -269,8 +269,8 @@ TC_INLINE __m256i tc_rice_sum_rows(tc_rice_width width, const __m256i *rows, __m
 }
 
 /* Turn rows to pixels and write them from byte `at` on. */
-TC_INLINE void tc_rice_write_rows(tc_rice_width width, __m256i *rows, size_t count, __m256i *value,
-                                       uint8_t *const *dst, size_t at)
+TC_INLINE void tc_rice_write_rows(tc_rice_width width, __m256i *rows, size_t count, __m256i *value, uint8_t *const *dst,
+                                  size_t at)
 {
     const size_t bytepix = width.bits / 8, at_once = 8 / bytepix;
     uint64_t words[TC_RICE_LANES];
@@ -331,8 +331,7 @@ TC_INLINE int tc_rice_four_block(tc_rice_width width, tc_rice_lanes *v, size_t i
 /* ---- whole streams ---- */
 
 /* The one-stream decoder, up to pixel `end`.  False: the stream has a fault. */
-static __attribute__((noinline)) int tc_rice_run_alone(tc_rice_run *run, unsigned bits,
-                                                                      uint32_t blocksize, size_t end)
+static __attribute__((noinline)) int tc_rice_run_alone(tc_rice_run *run, unsigned bits, uint32_t blocksize, size_t end)
 {
     tc_rice_stream *const stream = run->stream;
 
@@ -347,7 +346,7 @@ static __attribute__((noinline)) int tc_rice_run_alone(tc_rice_run *run, unsigne
 
 /* Decode whole blocks side by side, up to pixel `end` or through a block in which some stream has a fault. */
 TC_INLINE void tc_rice_run_together(tc_rice_width width, tc_rice_run *runs, size_t n_runs, uint32_t blocksize,
-                                         size_t end)
+                                    size_t end)
 {
     tc_rice_lanes v = tc_rice_to_lanes(width, runs, n_runs);
     uint8_t *dst[TC_RICE_LANES];
@@ -417,8 +416,7 @@ TC_RICE_FOUR(16)
 TC_RICE_FOUR(32)
 
 /* Decode the first streams, up to 4, of any lengths; returns how many. */
-static inline size_t tc_rice_first_four(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix,
-                                                       uint32_t blocksize)
+static inline size_t tc_rice_first_four(tc_rice_stream *streams, size_t n_streams, uint32_t bytepix, uint32_t blocksize)
 {
     const size_t count = n_streams < TC_RICE_LANES ? n_streams : TC_RICE_LANES;
 

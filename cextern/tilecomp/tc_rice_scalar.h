@@ -129,8 +129,8 @@ TC_INLINE void tc_rice_fill_window(tc_rice_state *s, tc_rice_window *w)
 }
 
 /* Decode up to `end`, `group` pixels from each filling, or to a group that takes more. */
-TC_INLINE void tc_rice_groups(tc_rice_width width, tc_rice_state *state, tc_rice_window *w, unsigned fs,
-                                   void *dst, size_t end, const unsigned group)
+TC_INLINE void tc_rice_groups(tc_rice_width width, tc_rice_state *state, tc_rice_window *w, unsigned fs, void *dst,
+                              size_t end, const unsigned group)
 {
     const unsigned most_zeros = (UINT32_MAX >> (32 - width.bits)) >> fs, fixed = group * (fs + 1);
     const unsigned most = most_zeros < 56 - fixed ? most_zeros : 56 - fixed; /* of all pixels, so of each */
@@ -182,8 +182,8 @@ TC_RICE_GROUPS(32, 8)
 TC_RICE_GROUPS(32, 4)
 TC_RICE_GROUPS(32, 2)
 
-TC_INLINE void tc_rice_quick_pixels(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
-                                         void *dst, size_t end)
+TC_INLINE void tc_rice_quick_pixels(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs, void *dst,
+                                    size_t end)
 {
     if (width.bits == 8 && fs <= 3) tc_rice_groups_8_8(s, w, fs, dst, end);
     if (width.bits == 8 && fs > 3) tc_rice_groups_8_4(s, w, fs, dst, end);
@@ -196,7 +196,7 @@ TC_INLINE void tc_rice_quick_pixels(tc_rice_width width, tc_rice_state *s, tc_ri
 }
 
 TC_INLINE tc_status tc_rice_coded_block(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, unsigned fs,
-                                             void *dst, size_t end)
+                                        void *dst, size_t end)
 {
     for (;;) {
         tc_rice_quick_pixels(width, s, w, fs, dst, end);
@@ -208,8 +208,8 @@ TC_INLINE tc_status tc_rice_coded_block(tc_rice_width width, tc_rice_state *s, t
 }
 
 /* Decode blocks from a block boundary, up to pixel n or until fewer than 8 bytes are left. */
-TC_INLINE tc_status tc_rice_quick_blocks(tc_rice_width width, tc_rice_state *s, tc_rice_window *w,
-                                              uint32_t blocksize, void *dst, size_t n)
+TC_INLINE tc_status tc_rice_quick_blocks(tc_rice_width width, tc_rice_state *s, tc_rice_window *w, uint32_t blocksize,
+                                         void *dst, size_t n)
 {
     tc_rice_open_window(s, w);
     while (s->i < n && tc_rice_word_left(s)) {
@@ -236,8 +236,7 @@ TC_INLINE tc_status tc_rice_quick_blocks(tc_rice_width width, tc_rice_state *s, 
 }
 
 /* Decode from a block boundary up to pixel n. */
-TC_INLINE tc_status tc_rice_blocks(tc_rice_width width, tc_rice_state *state, uint32_t blocksize, void *dst,
-                                        size_t n)
+TC_INLINE tc_status tc_rice_blocks(tc_rice_width width, tc_rice_state *state, uint32_t blocksize, void *dst, size_t n)
 {
     tc_rice_state s = *state; /* in registers: pixels written through dst cannot alias it */
     tc_rice_window window = {0, 0};

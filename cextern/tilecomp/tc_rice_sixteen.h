@@ -474,7 +474,7 @@ static void close_lanes(tc_rice_width width, lanes *v, uint32_t blocksize, size_
 
 /* Decode one or two sets of streams: n_streams of them, all but the last set complete. */
 TC_INLINE void decode_sets(tc_rice_width width, tc_rice_stream *streams, size_t n_streams, uint32_t blocksize,
-                               const int n_sets)
+                           const int n_sets)
 {
     const size_t n = streams[0].n;
     size_t row = 0; /* rows that wait to be written */

@@ -1,4 +1,5 @@
-/* A quadrant of height x width magnitudes is coded plane after plane, the highest bit first.  The four bits of a 2 x 2
+/* The bit planes of a quadrant; a part of tc_hcompress_code.h.
+ * A quadrant of height x width magnitudes is coded plane after plane, the highest bit first.  The four bits of a 2 x 2
  * block form a cell: top left 8, top right 4, bottom left 2, bottom right 1, and 0 for what lies outside.  A plane
  * starts with
  *   0000  direct: the cells in raster order, 4 bits each
@@ -10,11 +11,10 @@
  *
  * Direct planes are used where they lie in the stream.  Grids of bits are kept in rows of whole 32-bit words, the first
  * bit in the highest bit of a word. */
-#include "tc_hcompress_planes.h"
-
 #include <string.h>
 
-#include "tc_cpu.h"
+#include "tc_hcompress_cells_code.h"
+#include "tc_hcompress_planes.h"
 #include "tc_hcompress_transform.h"
 
 #define MAX_LEVELS 40
@@ -56,13 +56,8 @@
 #define ZERO_CODE 0x3eu
 #define ZERO_LENGTH 6u
 
-#define FOUR(f, b) f(b), f((b) + 1), f((b) + 2), f((b) + 3)
-#define SIXTEEN(f, b) FOUR(f, b), FOUR(f, (b) + 4), FOUR(f, (b) + 8), FOUR(f, (b) + 12)
-#define SIXTY_FOUR(f, b) SIXTEEN(f, b), SIXTEEN(f, (b) + 16), SIXTEEN(f, (b) + 32), SIXTEEN(f, (b) + 48)
-#define ALL_BYTES(f) SIXTY_FOUR(f, 0u), SIXTY_FOUR(f, 64u), SIXTY_FOUR(f, 128u), SIXTY_FOUR(f, 192u)
-
-static const uint16_t cells_of_code[256] = {ALL_BYTES(CELLS_OF_CODE)};
-static const uint32_t code_of_cells[256] = {ALL_BYTES(CODE_OF_CELLS)};
+static const uint16_t cells_of_code[256] = {TC_ALL_BYTES(CELLS_OF_CODE)};
+static const uint32_t code_of_cells[256] = {TC_ALL_BYTES(CODE_OF_CELLS)};
 
 /* ---- words of grids ---- */
 
@@ -128,7 +123,7 @@ static size_t lay_out(workspace *work, size_t height, size_t width, uint8_t *scr
     return size;
 }
 
-size_t tc_hcompress_planes_scratch(size_t height, size_t width)
+size_t LEVEL(tc_hcompress_planes_scratch)(size_t height, size_t width)
 {
     workspace work;
 
@@ -137,41 +132,7 @@ size_t tc_hcompress_planes_scratch(size_t height, size_t width)
 
 /* ---- trees ---- */
 
-#define TREE(name) name##_portable
-#define TREE_TARGET
-#define TREE_BMI2 0
 #include "tc_hcompress_tree.h"
-#undef TREE
-#undef TREE_TARGET
-#undef TREE_BMI2
-
-#if TC_CPU_X86
-#include <immintrin.h>
-#define TREE(name) name##_bmi2
-#define TREE_TARGET TC_TARGET_AVX2
-#define TREE_BMI2 1
-#include "tc_hcompress_tree.h"
-#undef TREE
-#undef TREE_TARGET
-#undef TREE_BMI2
-#endif
-
-static tc_status read_tree(tc_bits *in, size_t height, size_t width, const workspace *work, uint8_t *packed,
-                           tc_hcompress_plane *result)
-{
-#if TC_CPU_X86
-    if (tc_cpu_level() >= TC_CPU_AVX2) return read_tree_bmi2(in, height, width, work, packed, result);
-#endif
-    return read_tree_portable(in, height, width, work, packed, result);
-}
-
-static bool write_tree(tc_bit_writer *out, size_t height, size_t width, const workspace *work, const uint8_t *packed)
-{
-#if TC_CPU_X86
-    if (tc_cpu_level() >= TC_CPU_AVX2) return write_tree_bmi2(out, height, width, work, packed);
-#endif
-    return write_tree_portable(out, height, width, work, packed);
-}
 
 /* ---- reading ---- */
 
@@ -222,7 +183,7 @@ static tc_status read_empty(tc_bits *in, unsigned n_planes)
     return TC_OK;
 }
 
-tc_status tc_hcompress_read_quadrant(tc_bits *in, const tc_hcompress_quadrant *quadrant, void *scratch)
+tc_status LEVEL(tc_hcompress_read_quadrant)(tc_bits *in, const tc_hcompress_quadrant *quadrant, void *scratch)
 {
     const size_t height = quadrant->height, width = quadrant->width;
     workspace work;
@@ -236,7 +197,7 @@ tc_status tc_hcompress_read_quadrant(tc_bits *in, const tc_hcompress_quadrant *q
         low = end > TC_HCOMPRESS_GROUP ? (end - 1) / TC_HCOMPRESS_GROUP * TC_HCOMPRESS_GROUP : 0;
         for (unsigned p = end; p-- > low;)
             TC_TRY(read_plane(in, height, width, &work, work.planes + (p - low) * work.plane_nbytes, &planes[p - low]));
-        tc_hcompress_put_planes(quadrant, planes, end - low, low);
+        put_planes(quadrant, planes, end - low, low);
         end = low;
     } while (end > 0);
     return TC_OK;
@@ -262,7 +223,7 @@ static void write_empty(tc_bit_writer *out, unsigned n_planes)
     }
 }
 
-void tc_hcompress_write_quadrant(tc_bit_writer *out, const tc_hcompress_quadrant *quadrant, void *scratch)
+void LEVEL(tc_hcompress_write_quadrant)(tc_bit_writer *out, const tc_hcompress_quadrant *quadrant, void *scratch)
 {
     const size_t height = quadrant->height, width = quadrant->width;
     workspace work;
@@ -274,7 +235,7 @@ void tc_hcompress_write_quadrant(tc_bit_writer *out, const tc_hcompress_quadrant
     lay_out(&work, height, width, scratch);
     for (unsigned end = quadrant->n_planes, low; end > 0; end = low) {
         low = (end - 1) / TC_HCOMPRESS_GROUP * TC_HCOMPRESS_GROUP;
-        tc_hcompress_take_planes(quadrant, low, end - low, work.planes, work.plane_nbytes);
+        take_planes(quadrant, low, end - low, work.planes, work.plane_nbytes);
         for (unsigned p = end; p-- > low;) {
             const uint8_t *const packed = work.planes + (p - low) * work.plane_nbytes;
             const tc_bit_writer before = *out;

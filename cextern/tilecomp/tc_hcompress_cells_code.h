@@ -1,29 +1,24 @@
-/* Between rows of magnitudes and bit planes of packed cells: a transposition of bits.  Both ways go through bytes that
- * hold eight planes of an element, for the 2 x 32 elements of 16 cells at a time. */
-#include "tc_hcompress_cells.h"
-
+/* Between rows of magnitudes and bit planes of packed cells: a transposition of bits; a part of tc_hcompress_code.h.  Both
+ * ways go through bytes that hold eight planes of an element, for the 2 x 32 elements of 16 cells at a time. */
 #include <string.h>
 
-#include "tc_cpu.h"
+#include "tc_hcompress_cells.h"
 #include "tc_hcompress_transform.h"
 
 #define BYTE_PLANES 8u
 
-/* ---- portable ---- */
+/* ---- plain C ---- */
 
 /* spread[b] has the bits of a byte of two cells in eight bytes: the upper row in the low half, the lower one above. */
 #define SPREAD(b)                                                                                                      \
     ((uint64_t)((b) >> 7 & 1) | (uint64_t)((b) >> 6 & 1) << 8 | (uint64_t)((b) >> 3 & 1) << 16 |                       \
      (uint64_t)((b) >> 2 & 1) << 24 | (uint64_t)((b) >> 5 & 1) << 32 | (uint64_t)((b) >> 4 & 1) << 40 |                \
      (uint64_t)((b) >> 1 & 1) << 48 | (uint64_t)((b) & 1) << 56)
-#define SPREAD4(b) SPREAD(b), SPREAD((b) + 1), SPREAD((b) + 2), SPREAD((b) + 3)
-#define SPREAD16(b) SPREAD4(b), SPREAD4((b) + 4), SPREAD4((b) + 8), SPREAD4((b) + 12)
-#define SPREAD64(b) SPREAD16(b), SPREAD16((b) + 16), SPREAD16((b) + 32), SPREAD16((b) + 48)
-static const uint64_t spread[256] = {SPREAD64(0), SPREAD64(64), SPREAD64(128), SPREAD64(192)};
+static const uint64_t spread[256] = {TC_ALL_BYTES(SPREAD)};
 
 /* The magnitudes of 16 cells, as far as these planes go. */
-static void join_planes(const tc_hcompress_plane *planes, unsigned n_planes, size_t first,
-                        uint32_t top[TC_CELL_PIXELS], uint32_t bottom[TC_CELL_PIXELS])
+static void join_planes(const tc_hcompress_plane *planes, unsigned n_planes, size_t first, uint32_t top[TC_CELL_PIXELS],
+                        uint32_t bottom[TC_CELL_PIXELS])
 {
     memset(top, 0, TC_CELL_PIXELS * sizeof *top);
     memset(bottom, 0, TC_CELL_PIXELS * sizeof *bottom);
@@ -54,8 +49,8 @@ static void store_row(const tc_hcompress_quadrant *quadrant, size_t at, const ui
     for (size_t i = 0; i < n; i++) coef[i] = (highest ? 0 : coef[i]) | (int64_t)((uint64_t)values[i] << low);
 }
 
-static void put_planes_portable(const tc_hcompress_quadrant *quadrant, const tc_hcompress_plane *planes,
-                                unsigned n_planes, unsigned low)
+static void put_planes_plainly(const tc_hcompress_quadrant *quadrant, const tc_hcompress_plane *planes,
+                               unsigned n_planes, unsigned low)
 {
     const size_t height = quadrant->height, width = quadrant->width;
     const bool highest = low + n_planes == quadrant->n_planes;
@@ -97,8 +92,8 @@ static uint64_t gather_bits(uint64_t bytes, unsigned p)
     return ((bytes >> p & 0x0101010101010101u) * 0x0102040810204080u) >> 56;
 }
 
-static void take_planes_portable(const tc_hcompress_quadrant *quadrant, unsigned low, unsigned n_planes,
-                                 uint8_t *packed, size_t plane_nbytes)
+static void take_planes_plainly(const tc_hcompress_quadrant *quadrant, unsigned low, unsigned n_planes, uint8_t *packed,
+                                size_t plane_nbytes)
 {
     const size_t height = quadrant->height, width = quadrant->width;
 
@@ -126,21 +121,16 @@ static void take_planes_portable(const tc_hcompress_quadrant *quadrant, unsigned
 
 /* ---- AVX-512, for int32_t ---- */
 
-#if TC_CPU_X86
-
-#include <immintrin.h>
+#if HAS_AVX512
 
 /* Element x of the two rows of 32 (the lower one from 32 on) <-> its bit in a word of cells. */
 #define BIT_OF(x) (63 - ((x) % 32 / 2 * 4 + (x) / 32 * 2 + (x) % 2))
 #define ELEMENT_OF(bit) ((63 - (bit)) / 4 * 2 + (63 - (bit)) / 2 % 2 * 32 + (63 - (bit)) % 2)
-#define FOUR(f, x) f(x), f((x) + 1), f((x) + 2), f((x) + 3)
-#define SIXTEEN(f, x) FOUR(f, x), FOUR(f, (x) + 4), FOUR(f, (x) + 8), FOUR(f, (x) + 12)
-static const uint8_t bit_of[64] = {SIXTEEN(BIT_OF, 0), SIXTEEN(BIT_OF, 16), SIXTEEN(BIT_OF, 32), SIXTEEN(BIT_OF, 48)};
-static const uint8_t element_of[64] = {SIXTEEN(ELEMENT_OF, 0), SIXTEEN(ELEMENT_OF, 16), SIXTEEN(ELEMENT_OF, 32),
-                                       SIXTEEN(ELEMENT_OF, 48)};
+static const uint8_t bit_of[64] = {TC_SIXTY_FOUR(BIT_OF, 0)};
+static const uint8_t element_of[64] = {TC_SIXTY_FOUR(ELEMENT_OF, 0)};
 
 /* Up to eight planes of 16 cells, a byte an element, in the order of the elements. */
-TC_TARGET_AVX512 static inline __m512i join_bytes(const tc_hcompress_plane *planes, unsigned n_planes, size_t first)
+static inline __m512i join_bytes(const tc_hcompress_plane *planes, unsigned n_planes, size_t first)
 {
     __m512i sums = _mm512_setzero_si512(), bit = _mm512_set1_epi8(1);
 
@@ -153,17 +143,17 @@ TC_TARGET_AVX512 static inline __m512i join_bytes(const tc_hcompress_plane *plan
 }
 
 /* 16 of the bytes as integers, shifted to their place. */
-#define WIDEN(bytes, quarter, shift)                                                                                   \
+#define QUARTER(bytes, quarter, shift)                                                                                 \
     _mm512_sll_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(bytes, quarter)), shift)
 
 /* Which of elements [first, first + 16) there are, of n. */
-static inline uint16_t present(size_t n, size_t first)
+static inline uint16_t which_of_16(size_t n, size_t first)
 {
     return n >= first + 16 ? 0xffff : n <= first ? 0 : (uint16_t)((1u << (n - first)) - 1);
 }
 
-TC_TARGET_AVX512 static void put_planes_avx512(const tc_hcompress_quadrant *quadrant, const tc_hcompress_plane *planes,
-                                               unsigned n_planes)
+static void put_planes_by_vectors(const tc_hcompress_quadrant *quadrant, const tc_hcompress_plane *planes,
+                                  unsigned n_planes)
 {
     const size_t height = quadrant->height, width = quadrant->width;
 
@@ -173,7 +163,7 @@ TC_TARGET_AVX512 static void put_planes_avx512(const tc_hcompress_quadrant *quad
 
         for (size_t j = 0; j < width; j += TC_CELL_PIXELS) {
             const size_t n = width - j, first = i / 2 * tc_half(width) + j / 2;
-            const __mmask16 left = present(n, 0), right = present(n, 16);
+            const __mmask16 left = which_of_16(n, 0), right = which_of_16(n, 16);
             const __mmask16 left_below = i + 1 < height ? left : 0, right_below = i + 1 < height ? right : 0;
             __m512i v[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
                             _mm512_setzero_si512()};
@@ -183,10 +173,10 @@ TC_TARGET_AVX512 static void put_planes_avx512(const tc_hcompress_quadrant *quad
                 const __m512i bytes = join_bytes(planes + low, count, first);
                 const __m128i shift = _mm_cvtsi32_si128((int)low);
 
-                v[0] = _mm512_or_si512(v[0], WIDEN(bytes, 0, shift));
-                v[1] = _mm512_or_si512(v[1], WIDEN(bytes, 1, shift));
-                v[2] = _mm512_or_si512(v[2], WIDEN(bytes, 2, shift));
-                v[3] = _mm512_or_si512(v[3], WIDEN(bytes, 3, shift));
+                v[0] = _mm512_or_si512(v[0], QUARTER(bytes, 0, shift));
+                v[1] = _mm512_or_si512(v[1], QUARTER(bytes, 1, shift));
+                v[2] = _mm512_or_si512(v[2], QUARTER(bytes, 2, shift));
+                v[3] = _mm512_or_si512(v[3], QUARTER(bytes, 3, shift));
             }
             _mm512_mask_storeu_epi32(top + j, left, v[0]);
             _mm512_mask_storeu_epi32(top + j + 16, right, v[1]);
@@ -197,7 +187,7 @@ TC_TARGET_AVX512 static void put_planes_avx512(const tc_hcompress_quadrant *quad
 }
 
 /* Byte low / 8 of four times 16 elements, in the order of the bits of a word of cells. */
-TC_TARGET_AVX512 static inline __m512i narrow(const __m512i v[4], unsigned low)
+static inline __m512i narrow(const __m512i v[4], unsigned low)
 {
     const __m128i shift = _mm_cvtsi32_si128((int)low);
     const __m256i upper = _mm256_set_m128i(_mm512_cvtepi32_epi8(_mm512_srl_epi32(v[1], shift)),
@@ -209,8 +199,8 @@ TC_TARGET_AVX512 static inline __m512i narrow(const __m512i v[4], unsigned low)
                                    _mm512_inserti64x4(_mm512_castsi256_si512(upper), lower, 1));
 }
 
-TC_TARGET_AVX512 static void take_planes_avx512(const tc_hcompress_quadrant *quadrant, unsigned n_planes,
-                                                uint8_t *packed, size_t plane_nbytes)
+static void take_planes_by_vectors(const tc_hcompress_quadrant *quadrant, unsigned n_planes, uint8_t *packed,
+                                   size_t plane_nbytes)
 {
     const size_t height = quadrant->height, width = quadrant->width;
 
@@ -220,7 +210,7 @@ TC_TARGET_AVX512 static void take_planes_avx512(const tc_hcompress_quadrant *qua
 
         for (size_t j = 0; j < width; j += TC_CELL_PIXELS) {
             const size_t n = width - j, first = i / 2 * tc_half(width) + j / 2;
-            const __mmask16 left = present(n, 0), right = present(n, 16);
+            const __mmask16 left = which_of_16(n, 0), right = which_of_16(n, 16);
             const __mmask16 left_below = i + 1 < height ? left : 0, right_below = i + 1 < height ? right : 0;
             const __m512i v[4] = {
                 _mm512_maskz_loadu_epi32(left, top + j), _mm512_maskz_loadu_epi32(right, top + j + 16),
@@ -242,26 +232,29 @@ TC_TARGET_AVX512 static void take_planes_avx512(const tc_hcompress_quadrant *qua
 
 #endif
 
-void tc_hcompress_put_planes(const tc_hcompress_quadrant *quadrant, const tc_hcompress_plane *planes, unsigned n_planes,
-                             unsigned low)
+/* Put planes [low, low + n_planes) of a quadrant into its magnitudes, planes[0] being plane `low`; the other planes
+ * of the magnitudes are kept, but those above are 0 if these are the highest ones of the quadrant. */
+static void put_planes(const tc_hcompress_quadrant *quadrant, const tc_hcompress_plane *planes, unsigned n_planes,
+                       unsigned low)
 {
-#if TC_CPU_X86
-    if (!quadrant->wide && tc_cpu_level() == TC_CPU_AVX512) {
-        put_planes_avx512(quadrant, planes, n_planes);
+#if HAS_AVX512
+    if (!quadrant->wide) {
+        put_planes_by_vectors(quadrant, planes, n_planes);
         return;
     }
 #endif
-    put_planes_portable(quadrant, planes, n_planes, low);
+    put_planes_plainly(quadrant, planes, n_planes, low);
 }
 
-void tc_hcompress_take_planes(const tc_hcompress_quadrant *quadrant, unsigned low, unsigned n_planes, uint8_t *packed,
-                              size_t plane_nbytes)
+/* Take planes [low, low + n_planes) out of the magnitudes: plane low + p goes to packed + p * plane_nbytes. */
+static void take_planes(const tc_hcompress_quadrant *quadrant, unsigned low, unsigned n_planes, uint8_t *packed,
+                        size_t plane_nbytes)
 {
-#if TC_CPU_X86
-    if (!quadrant->wide && tc_cpu_level() == TC_CPU_AVX512) {
-        take_planes_avx512(quadrant, n_planes, packed, plane_nbytes);
+#if HAS_AVX512
+    if (!quadrant->wide) {
+        take_planes_by_vectors(quadrant, n_planes, packed, plane_nbytes);
         return;
     }
 #endif
-    take_planes_portable(quadrant, low, n_planes, packed, plane_nbytes);
+    take_planes_plainly(quadrant, low, n_planes, packed, plane_nbytes);
 }

@@ -165,14 +165,68 @@ def test_only_real_numbers_are_pixels(values, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "u2", "i4", "u4", "i8", "u8"])
-def test_floats_are_rounded_in_every_image_of_integers(dtype, tmp_path):
+def test_floats_are_rounded_only_on_request(dtype, tmp_path):
     path = tmp_path / "a.fits"
     tc.write_image(path, np.zeros((8, 8), dtype))
-    tc.replace_pixels(path, np.s_[0, :4], [5.7, 6.2, 7.5, -0.3])
-    assert tc.read_image(path)[0, :4].tolist() == [6, 6, 8, 0]
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"cannot hold 4 of 5 values: 5.7 would be read back as 6"):
+        tc.replace_pixels(path, np.s_[0, :5], [3, 5.7, 6.2, 7.5, -0.3])
+    assert path.read_bytes() == before
+    tc.replace_pixels(path, np.s_[0, :5], [3, 5.7, 6.2, 7.5, -0.3], rounded=True)
+    assert tc.read_image(path)[0, :5].tolist() == [3, 6, 6, 8, 0]
+    tc.replace_pixels(path, np.s_[0, 0], 4.0)
+    assert tc.read_image(path)[0, 0] == 4
     beyond = float(np.iinfo(dtype).max) + 1  # for 64 bits the float beside the largest integer
     with pytest.raises(ValueError, match="do not fit"):
         tc.replace_pixels(path, np.s_[0, 0], beyond)
+
+
+SCALES = {
+    "BSCALE": ("i2", {"BSCALE": 0.25, "BZERO": 3.0}), "BLANK": ("i4", {"BLANK": -5}), "integers": ("i2", {}), "uint16": ("u2", {}),
+    "floats with BSCALE": ("f4", {"BSCALE": 3.0, "BZERO": 0.1}),
+}
+
+
+@pytest.mark.parametrize("value", [2, 7.25, 8.3, np.nan, -5, -0.0], ids=str)
+@pytest.mark.parametrize("kind", SCALES)
+def test_what_is_assigned_is_read_back_or_refused(kind, value, tmp_path):
+    dtype, cards = SCALES[kind]
+    path = tmp_path / "a.fits"
+    tc.write_image(path, np.arange(64).reshape(8, 8).astype(dtype), cards, algorithm="GZIP_1", lossless=True)
+    before = path.read_bytes()
+    try:
+        tc.replace_pixels(path, np.s_[2:4, 3], value)
+    except ValueError:
+        assert path.read_bytes() == before
+    else:
+        image = tc.read_image(path)
+        assert_array_equal(image[2:4, 3], image.dtype.type(value))
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize("dtype", ["i2", "u2"])
+def test_a_section_of_integers_takes_integers(in_memory, dtype, tmp_path):
+    path = tmp_path / "a.fits"
+    tc.write_image(path, np.zeros((8, 8), dtype))
+    with tc.open(path, mode="update") as hdus:
+        if in_memory:
+            hdus[1].data
+        for value in (5.7, np.nan, 1e9, 70000, np.array([3, 0.5])):
+            with pytest.raises(ValueError):
+                hdus[1].section[0, :2] = value
+        hdus[1].section[1, :2] = 7.0
+    assert tc.read_image(path)[:2, :2].tolist() == [[0, 0], [7, 7]]
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_scale_back_rounds_what_a_section_takes(in_memory, tmp_path):
+    path = tmp_path / "a.fits"
+    tc.write_image(path, np.zeros((8, 8), "i2"))
+    with tc.open(path, mode="update", scale_back=True) as hdus:
+        if in_memory:
+            hdus[1].data
+        hdus[1].section[0, :2] = [5.7, -0.6]
+    assert tc.read_image(path)[0, :2].tolist() == [6, -1]
 
 
 def test_nothing_selected_changes_nothing(tmp_path):

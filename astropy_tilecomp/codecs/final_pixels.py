@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA
-from .buffers import convert, destination, unmasked
+from .buffers import convert, destination, differing, unmasked
 from .quantization import DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK, NotQuantizableError, PreparedTile, dequantize, quantize
 
-__all__ = ["finalize", "prepare", "to_stored"]
+__all__ = ["finalize", "prepare", "to_stored", "to_stored_exactly"]
 
 
 def finalize(pixels, params, *, row: int = 0, column: str = COMPRESSED_DATA, tile_shape: tuple[int, ...] | None = None,
@@ -193,6 +193,41 @@ def to_stored(values, params):
     stored = np.ascontiguousarray(values, dtype)
     if undefined is not None and undefined.any():
         stored[undefined] = params.blank
+    return stored
+
+
+def to_stored_exactly(values, params):
+    """
+    Turn values of an image into its stored pixels, if these give them back.
+
+    Parameters
+    ----------
+    values : ndarray
+        Pixels, NaN where they are undefined; in an image of floats they count as converted to its type.
+    params : CompressionParams
+        Parameters of the image.
+
+    Returns
+    -------
+    ndarray of ``params.dtype``
+        The stored pixels, native byte order; of quantized floats those that will be quantized.
+
+    Raises
+    ------
+    ValueError
+        If other values would be read back, or `to_stored` does.
+    TypeError
+        As `to_stored`.
+    """
+    stored = to_stored(values, params).reshape(values.shape)
+    if params.quantized:
+        return stored
+    back = finalize(stored, params, column=GZIP_COMPRESSED_DATA)
+    lost = differing(back, values.astype(back.dtype)) if back.dtype.kind == "f" else back != values
+    if lost.any():
+        raise ValueError(
+            f"the image cannot hold {np.count_nonzero(lost)} of {lost.size} values: {values[lost][0]} would be read back as {back[lost][0]}"
+        )
     return stored
 
 

@@ -42,8 +42,8 @@ class EditReport:
     nbytes: int
 
 
-def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quantize_level: float | None = None,
-                   threads: int | None = None, engine: str | None = None) -> EditReport:
+def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, rounded: bool = False,
+                   quantize_level: float | None = None, threads: int | None = None, engine: str | None = None) -> EditReport:
     """
     Replace pixels of a compressed image in a file; only the tiles that hold them are encoded again.
 
@@ -54,12 +54,13 @@ def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quanti
     index : numpy index
         As of a section: integers, slices and Ellipsis, or one integer array or boolean mask in place of an axis.
     values : array_like
-        The new pixels, scaled by BSCALE and BZERO as a section returns them, and rounded in an image of integers; they
-        broadcast against it.
+        The new pixels, scaled by BSCALE and BZERO as a section returns them; they broadcast against it.
     hdu : int, str or (str, int), optional
         By default the first compressed image.
     scaled : bool
         Whether `values` are scaled; False for stored pixels.
+    rounded : bool
+        Whether the nearest values that the image can hold will do, such as integers for floats.
     quantize_level : float, optional
         By default the one that the header states, else 4.
     threads, engine : optional
@@ -78,7 +79,7 @@ def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quanti
     NotEncodableError
         If the algorithm cannot hold the pixels.
     ValueError
-        If values do not fit the type of the image, are masked, or do not broadcast.
+        If the image would give other values back (see `rounded`), or values are masked, or do not broadcast.
     TypeError
         If they are no real numbers.
 
@@ -95,7 +96,7 @@ def replace_pixels(path, index, values, *, hdu=None, scaled: bool = True, quanti
     with FileSource(path) as source:
         found = find_image(source, hdu)
         image = EditedImage(source, found, threads, engine)
-        new = image.encoded(index, values, scaled, quantize_level)
+        new = image.encoded(index, values, scaled=scaled, rounded=rounded, quantize_level=quantize_level)
         in_place = not len(new.row) or image.can_append(new)
     if len(new.row):
         (_append if in_place else rebuild)(path, image, new)

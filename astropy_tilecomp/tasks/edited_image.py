@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..codecs.buffers import differing, unmasked
-from ..codecs.final_pixels import to_stored
+from ..codecs.final_pixels import to_stored, to_stored_exactly
 from ..encode import EncodedTiles, encode_box
 from ..errors import HeaderError, UnsupportedError
 from ..hdus import FoundHDU, require_complete
@@ -66,12 +66,13 @@ class EditedImage:
         self.rows = bytes(self._source.read(0, self.layout.table_nbytes))
         self.table = TileTable.from_bytes(self.layout, self.rows, available=self._source.nbytes)
 
-    def encoded(self, index, values, scaled: bool, quantize_level: float | None) -> NewTiles:
+    def encoded(self, index, values, *, scaled: bool, rounded: bool, quantize_level: float | None) -> NewTiles:
         """The tiles that an assignment changes, with the new pixels in them."""
         selection = select(self._reader.grid, index)
         values = unmasked(values)
-        params = self.params if scaled else replace(self.params, bscale=1, bzero=0)
-        values = np.broadcast_to(to_stored(values, params).reshape(values.shape), selection.shape)
+        params = self.params if scaled else replace(self.params, bscale=1, bzero=0, blank=None)
+        stored = (to_stored if rounded else to_stored_exactly)(values, params)
+        values = np.broadcast_to(stored.reshape(values.shape), selection.shape)
         if not values.size:
             return no_tiles()
         level = _stated_level(self.cards) if quantize_level is None else quantize_level

@@ -22,7 +22,7 @@ from .options import (
     tile_shape_for,
     warn_of_absolute_scale,
 )
-from .pixels import has_offset, nearest_stored, to_stored_exactly
+from .pixels import exactly_stored, has_offset, nearest_stored, of_type
 from .repr import html_of, line_of
 from .section import TileSection
 from .sources import list_of, open_table, portable_table, rewritten
@@ -228,35 +228,36 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         Raises
         ------
         ValueError
-            If the pixels are on disk, and not in a local file that `open` has open with mode "update".
+            If the pixels are on disk, and not in a local file that `open` has open with mode "update"; if they are integers
+            that cannot be the new ones.
         NotEncodableError
             If the algorithm cannot hold the pixels.
 
         Notes
         -----
-        Once `data` was loaded, it is changed in memory; so it is where scaled integers cannot hold the values.  Else the tiles
+        Once `data` was loaded, it is changed in memory; so it is where scaled pixels cannot hold the values.  Else the tiles
         that hold the pixels, and no others, are encoded and written at once; the file is valid at every moment.  Replaced tiles
         leave gaps, which `repack` closes.
         """
         from ...tasks.edit import replace_pixels
 
         if self._bintable is None or "data" in self.__dict__ or not self._stays_as_stored(values):
-            self.data[index] = values
+            self.data[index] = of_type(values, self.data.dtype, rounded=bool(self._scale_back))
             return
         same = self._opening is not None or self._settings == self._settings_read
         level = None if same else self.quantize_level
         do_not_scale, _ = self._scaling
         options = {"quantize_level": level, "threads": self._options.threads, "engine": self._options.engine}
-        options["scaled"] = not do_not_scale
+        options |= {"scaled": not do_not_scale, "rounded": bool(self._scale_back)}
         self._edit_file(lambda path, number: replace_pixels(path, index, values, hdu=number, **options))
 
     def _stays_as_stored(self, values) -> bool:
         """Whether values can be written to the file as pixels of the type that is stored there."""
         list_of(self)  # raises where nothing can be written
         params = self._tile_reader.params
-        if self._scaling[0] or params.zbitpix < 0 or params.result_dtype.kind != "f":
+        if self._scaling[0] or params.result_dtype.kind != "f":
             return True
-        stored = nearest_stored if self._scale_back else to_stored_exactly
+        stored = nearest_stored if self._scale_back else exactly_stored
         return stored(unmasked(values).astype(params.result_dtype), params) is not None
 
     def repack(self) -> None:

@@ -18,7 +18,7 @@ from ...read.reader import TileReader
 from ...tiling.grid import TileGrid
 from ...tiling.layout import TableLayout
 from ...tiling.table import TileTable
-from .pixels import nearest_stored, to_stored_exactly
+from .pixels import exactly_stored, nearest_stored
 
 __all__ = ["Original", "n_rows", "slabs"]
 
@@ -102,7 +102,7 @@ class Original:
             return False
         if not self._scaled or self.params.quantized:
             return True
-        stored = nearest_stored if rounded else to_stored_exactly
+        stored = nearest_stored if rounded else exactly_stored
         return all(
             stored(unmasked(data[slab]), self.params) is not None
             for first, slab in slabs(self.grid) if changed[first : first + n_rows(self.grid, slab)].any()

@@ -19,14 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from astropy.io import fits
 
-from ...codecs.buffers import differing, unmasked
-from ...codecs.final_pixels import finalize, to_stored
+from ...codecs.buffers import unmasked
+from ...codecs.final_pixels import to_stored, to_stored_exactly
 from ...errors import HeaderError, TileCompWarning
-from ...keywords import GZIP_COMPRESSED_DATA
 from ...tiling.params import CompressionParams
 from ...tiling.shapes import default_tile_shape
 
-__all__ = ["Storage", "choose_storage", "describe_pixels", "has_offset", "nearest_stored", "to_stored_exactly"]
+__all__ = ["Storage", "choose_storage", "describe_pixels", "exactly_stored", "has_offset", "nearest_stored", "of_type"]
 
 LOSSLESS_OF_FLOATS = ("GZIP_1", "GZIP_2", "NOCOMPRESS")
 """Algorithms that store floats and 64-bit integers exactly."""
@@ -98,7 +97,7 @@ def choose_storage(data, header: Mapping, algorithm: str, *, lossless: bool, ask
     """
     kind = data.dtype.kind
     if old is not None and (rounded or kind == "f"):
-        stored = nearest_stored(data, old) if rounded else to_stored_exactly(data, old)
+        stored = nearest_stored(data, old) if rounded else exactly_stored(data, old)
         if stored is not None:
             return Storage(stored, _algorithm_holding(stored, algorithm), True, old.bscale, old.bzero, old.blank)
     if not asked:
@@ -177,30 +176,46 @@ def _holds_shape(algorithm: str, shape: tuple[int, ...]) -> bool:
     return True
 
 
-def to_stored_exactly(values: np.ndarray, params: CompressionParams) -> np.ndarray | None:
-    """
-    Find the stored pixels that mean given values.
-
-    Parameters
-    ----------
-    values : ndarray
-        Pixels as the user sees them.
-    params : CompressionParams
-        What the stored pixels mean.
-
-    Returns
-    -------
-    ndarray or None
-        Of the stored type; None if there are none that give the values back bit for bit.
-    """
+def exactly_stored(values: np.ndarray, params: CompressionParams) -> np.ndarray | None:
+    """The stored pixels that give values of the type of the image back bit for bit; None if there are none."""
     values = unmasked(values)
     if values.dtype.newbyteorder("=") != params.result_dtype:
         return None
-    stored = nearest_stored(values, params)
-    if stored is None:
+    try:
+        return to_stored_exactly(values, params)
+    except ValueError:
         return None
-    back = finalize(stored, params, column=GZIP_COMPRESSED_DATA)
-    return None if differing(back, values).any() else stored
+
+
+def of_type(values, dtype: np.dtype, *, rounded: bool = False) -> np.ndarray:
+    """
+    Convert values to be assigned to an array in memory, as strictly as those that are assigned on disk.
+
+    Parameters
+    ----------
+    values : array_like
+        Real numbers.
+    dtype : numpy dtype
+        Of the array.
+    rounded : bool
+        Whether the nearest integers will do.
+
+    Raises
+    ------
+    ValueError
+        If an array of integers would hold other values, or values are masked.
+    """
+    values = unmasked(values)
+    if dtype.kind not in "iu":
+        return values
+    wanted = np.rint(values) if rounded and values.dtype.kind == "f" else values
+    with np.errstate(invalid="ignore"):
+        converted = wanted.astype(dtype)
+    lost = converted != wanted
+    if lost.any():
+        count = f"{np.count_nonzero(lost)} of {lost.size} values"
+        raise ValueError(f"pixels of type {dtype.name} cannot hold {count}, such as {wanted[lost][0]}")
+    return converted
 
 
 def nearest_stored(values: np.ndarray, params: CompressionParams) -> np.ndarray | None:

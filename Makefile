@@ -26,8 +26,7 @@ test-python:
 	$(PYTHON_IN_VENV) -m pytest
 
 # The tests that reach the kernels, on every code path that this processor has; "make test-paths PATH_TESTS=" runs all tests.
-PATH_TESTS ?= $(addprefix tests/test_,$(addsuffix .py,rice hcompress plio quantize gzip codecs finalize decode encode \
-    engines_agree cfitsio_faults faults read real_files threads_and_forks hostile_files))
+PATH_TESTS ?= tests/codecs tests/decode tests/test_encode.py tests/read tests/across
 test-paths:
 	tools/setup.sh test
 	for path in portable avx2 avx512; do ASTROPY_TILECOMP_CPU=$$path $(PYTHON_IN_VENV) -m pytest -q $(PATH_TESTS) || exit; done
@@ -37,7 +36,7 @@ test-paths:
 test-newest:
 	python=$$(tools/newest_python.sh); if [ -z "$$python" ]; then echo "no Python 3.12 or newer here"; else \
 	    PYTHON=$$python VENV=.venv-newest tools/setup.sh test && \
-	    .venv-newest/bin/python -m pytest -q $$(grep -lE "zarr|kerchunk|xarray" tests/test_*.py); fi
+	    .venv-newest/bin/python -m pytest -q $$(grep -rlE --include="test_*.py" "zarr|kerchunk|xarray" tests); fi
 
 bench:
 	tools/setup.sh test
@@ -54,8 +53,8 @@ bench-kernels:
 # Whole files and sequences of edits first, which takes half an hour, then ten million inputs for each decoder, which takes an hour on two cores.
 fuzz:
 	tools/setup.sh test
-	$(PYTHON_IN_VENV) tests/fuzz_files.py --files 20000
-	$(PYTHON_IN_VENV) tests/edit_sequences.py --seed 2000 --sequences 20000
+	PYTHONPATH=tests $(PYTHON_IN_VENV) -m support.fuzz_files --files 20000
+	PYTHONPATH=tests $(PYTHON_IN_VENV) -m support.edit_sequences --seed 2000 --sequences 20000
 	$(MAKE) -C $(C_TESTS) -j $(JOBS) fuzz RUNS=10000000
 
 # All C tests under the address and undefined-behaviour sanitizers, and under the thread sanitizer.

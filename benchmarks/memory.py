@@ -9,7 +9,7 @@ import numpy as np
 from astropy.io import fits
 from rich.table import Table
 
-from tests.peak import PEAK
+from tests.support.peak import PEAK
 
 from .report import console
 

@@ -11,7 +11,7 @@ from astropy.io import fits
 
 import astropy_tilecomp as tc
 from astropy_tilecomp import codecs
-from tests.servers import range_server
+from tests.support.servers import range_server
 
 from . import contenders as who
 from .fields import mask, star_field

@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 
 import hypothesis
-import needs
 import pytest
+from support import needs
 
 REQUIRE_ALL = os.environ.get("ASTROPY_TILECOMP_REQUIRE") == "all"
 

@@ -217,7 +217,7 @@ def s3_server(bucket, objects):
     (str, client)
         URL of the server, and a boto3 client of it; its keys are "testing" and "testing".
     """
-    import needs  # not for the benchmarks, which use the other server
+    from support import needs  # not for the benchmarks, which use the other server
 
     moto = needs.module("moto.server")
     boto3 = needs.module("boto3")

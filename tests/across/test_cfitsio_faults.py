@@ -6,8 +6,10 @@ Faults of single streams are in test_plio (lost zeros, room for its lists), test
 """
 
 import gzip
+import subprocess
 import tracemalloc
 
+import needs
 import numpy as np
 import pytest
 from astropy.io import fits
@@ -216,3 +218,26 @@ def test_old_rice_tiles_of_8_bytes_are_refused(tmp_path):
         tc.read_image(image.write(tmp_path / "bytepix.fits"))
 
 
+@pytest.mark.parametrize("scale", [2, 8])
+@pytest.mark.parametrize("level", [4, -0.5])
+def test_undefined_pixels_in_lossy_hcompress_of_fpack(scale, level, tmp_path):
+    """
+    fpack lets the transform move ZBLANK, which lies 10 below the least pixel, by more than 10: the NaN are lost in the file.
+
+    Integers that leave the range on the way wrap in cfitsio, so that pixels next to the least one become the greatest.
+    """
+    image = np.random.default_rng(1).normal(1000, 10, (64, 64)).astype("f4")
+    image[10:13, 20:24] = image[40, 5] = np.nan
+    fits.PrimaryHDU(image).writeto(tmp_path / "a.fits")
+    path = tmp_path / "a.fits.fz"
+    subprocess.run([needs.tool("fpack"), "-h", "-s", str(scale), "-q", str(level), "-O", path, tmp_path / "a.fits"], check=True)
+    got, defined = tc.read_image(path), np.isfinite(image)
+    assert_array_equal(tc.read_image(path, engine="cfitsio"), got)
+    with fits.open(path, disable_image_compression=True) as hdus:
+        step = np.max(hdus[1].data["ZSCALE"])
+    assert np.nanmax(got) < np.nanmax(image) + 30 * step
+    assert np.nanmin(got) > np.nanmin(image) - 30 * step
+    assert np.nanmax(np.abs(got - image)[defined]) < 64 * step
+
+    tc.write_image(tmp_path / "own.fits", image, algorithm="HCOMPRESS_1", hcomp_scale=scale, quantize_level=level)
+    assert_array_equal(np.isnan(tc.read_image(tmp_path / "own.fits")), ~defined)

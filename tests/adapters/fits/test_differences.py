@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from support.needs import REPOSITORY
 
 import astropy_tilecomp as tc
-from astropy_tilecomp.codecs import codec_for, dequantize, finalize
+from astropy_tilecomp.codecs import HCompress1, codec_for, dequantize, finalize
 from astropy_tilecomp.encode import encode
 from astropy_tilecomp.tiling.columns import COLUMN_NAMES
 from astropy_tilecomp.tiling.params import CompressionParams
@@ -235,6 +235,14 @@ def test_undefined_pixels_outlive_lossy_hcompress():
     image[3, 7] = np.nan
     found = encoded_and_decoded(image, zcmptype="HCOMPRESS_1", tile_shape=(16, 50), hcomp_scale=3.0)
     assert_array_equal(np.isnan(found), np.isnan(image))
+
+
+def test_integers_of_lossy_hcompress_do_not_wrap():
+    pixels = (-2147483648 + np.random.default_rng(1).integers(0, 20, (8, 8))).astype("i4")
+    lossy = HCompress1(scale=8, dtype="i4", tile_shape=(8, 8))
+    found = lossy.decode(lossy.encode(pixels))
+    assert found.min() == -2147483648
+    assert found.max() < -2147483600
 
 
 def stored_bytes(content):

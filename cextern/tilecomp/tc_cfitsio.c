@@ -104,30 +104,6 @@ static tc_status deliver(const uint8_t *stream, size_t len, uint8_t *dst, size_t
 
 /* ---- RICE_1 ---- */
 
-#define RICE_DECODE(NAME, PIXEL, FUNCTION, CFITSIO_PIXEL)                                                              \
-    tc_status tc_cfitsio_rice_decode_##NAME(const uint8_t *src, size_t src_len, uint32_t blocksize, PIXEL *dst,        \
-                                            size_t n, size_t *used, size_t *done)                                      \
-    {                                                                                                                  \
-        const size_t pad = (size_t)blocksize * sizeof *dst + TC_PAD;                                                   \
-        uint8_t *copy;                                                                                                 \
-        bool locked;                                                                                                   \
-        int failed;                                                                                                    \
-                                                                                                                       \
-        TC_TRY(tc_rice_decode_##NAME(src, src_len, blocksize, dst, n, used, done));                                    \
-        if (n == 0) return TC_OK;                                                                                      \
-        if (n > INT_MAX || *used > INT_MAX) return TC_OUT_OF_RANGE;                                                    \
-        if (!(copy = padded_copy(src, *used, pad, 0xff))) return TC_NO_MEMORY;                                         \
-        locked = lock_unless(fits_is_reentrant());                                                                     \
-        failed = FUNCTION(copy, (int)*used, (CFITSIO_PIXEL *)dst, (int)n, (int)blocksize);                             \
-        unlock_if(locked);                                                                                             \
-        free(copy);                                                                                                    \
-        return failed ? TC_CORRUPT : TC_OK;                                                                            \
-    }
-
-RICE_DECODE(u8, uint8_t, fits_rdecomp_byte, unsigned char)
-RICE_DECODE(i16, int16_t, fits_rdecomp_short, unsigned short)
-RICE_DECODE(i32, int32_t, fits_rdecomp, unsigned int)
-
 /* Whether a difference between neighbours, folded, needs all 32 bits, which fits_rcomp() cannot hold. */
 static bool has_wide_difference(const int32_t *src, size_t n)
 {
@@ -137,43 +113,6 @@ static bool has_wide_difference(const int32_t *src, size_t n)
     }
     return false;
 }
-
-#define NO_WIDE_DIFFERENCE(src, n) false
-
-#define RICE_ENCODE(NAME, PIXEL, FUNCTION, CFITSIO_PIXEL, TOO_WIDE)                                                    \
-    tc_status tc_cfitsio_rice_encode_##NAME(const PIXEL *src, size_t n, uint32_t blocksize, uint8_t *dst,              \
-                                            size_t dst_cap, size_t *used)                                              \
-    {                                                                                                                  \
-        size_t cap;                                                                                                    \
-        PIXEL *pixels;                                                                                                 \
-        uint8_t *stream;                                                                                               \
-        tc_status status;                                                                                              \
-        bool locked;                                                                                                   \
-        int len;                                                                                                       \
-                                                                                                                       \
-        if (n == 0 || blocksize == 0 || blocksize > TC_RICE_MAX_BLOCKSIZE) return TC_BAD_PARAM;                        \
-        if ((cap = tc_rice_bound(n, sizeof *src, blocksize)) > INT_MAX / 2) return TC_OUT_OF_RANGE;                    \
-        if (blocksize > 32 && TOO_WIDE(src, n)) return tc_rice_encode_##NAME(src, n, blocksize, dst, dst_cap, used);   \
-        pixels = malloc(n * sizeof *src);                                                                              \
-        stream = malloc(cap + (size_t)blocksize * sizeof *src + TC_PAD);                                               \
-        if (!pixels || !stream) {                                                                                      \
-            free(pixels);                                                                                              \
-            free(stream);                                                                                              \
-            return TC_NO_MEMORY;                                                                                       \
-        }                                                                                                              \
-        memcpy(pixels, src, n * sizeof *src);                                                                          \
-        locked = lock_unless(fits_is_reentrant());                                                                     \
-        len = FUNCTION((CFITSIO_PIXEL *)pixels, (int)n, stream, (int)(cap + TC_PAD), (int)blocksize);                  \
-        unlock_if(locked);                                                                                             \
-        status = len < 0 ? TC_CORRUPT : deliver(stream, (size_t)len, dst, dst_cap, used);                              \
-        free(pixels);                                                                                                  \
-        free(stream);                                                                                                  \
-        return status;                                                                                                 \
-    }
-
-RICE_ENCODE(u8, uint8_t, fits_rcomp_byte, signed char, NO_WIDE_DIFFERENCE)
-RICE_ENCODE(i16, int16_t, fits_rcomp_short, short, NO_WIDE_DIFFERENCE)
-RICE_ENCODE(i32, int32_t, fits_rcomp, int, has_wide_difference)
 
 /* ---- PLIO_1 ---- */
 
@@ -221,29 +160,36 @@ static tc_status plio_pixels(const uint8_t *src, size_t len, int *pixels, size_t
     return TC_OK;
 }
 
-#define PLIO_DECODE(NAME, PIXEL, LEAST, MOST)                                                                          \
-    tc_status tc_cfitsio_plio_decode_##NAME(const uint8_t *src, size_t src_len, int32_t offset, PIXEL *dst, size_t n,  \
-                                            size_t *used, size_t *done)                                                \
-    {                                                                                                                  \
-        int *pixels;                                                                                                   \
-        tc_status status;                                                                                              \
-                                                                                                                       \
-        TC_TRY(tc_plio_decode_##NAME(src, src_len, offset, dst, n, used, done));                                       \
-        if (n == 0) return TC_OK;                                                                                      \
-        if (n > INT_MAX) return TC_OUT_OF_RANGE;                                                                       \
-        if (!(pixels = malloc(n * sizeof *pixels))) return TC_NO_MEMORY;                                               \
-        status = plio_pixels(src, *used, pixels, n);                                                                   \
-        for (size_t i = 0; status == TC_OK && i < n; i++) {                                                            \
-            const int64_t pixel = (int64_t)pixels[i] - offset;                                                         \
-            dst[i] = (PIXEL)(pixel < LEAST ? LEAST : pixel > MOST ? MOST : pixel);                                     \
-        }                                                                                                              \
-        free(pixels);                                                                                                  \
-        return status;                                                                                                 \
-    }
+/* ---- what RICE_1 and PLIO_1 have for each pixel type ---- */
 
-PLIO_DECODE(u8, uint8_t, 0, UINT8_MAX)
-PLIO_DECODE(i16, int16_t, INT16_MIN, INT16_MAX)
-PLIO_DECODE(i32, int32_t, INT32_MIN, INT32_MAX)
+#define PIXEL uint8_t
+#define PIXEL_MIN 0
+#define PIXEL_MAX UINT8_MAX
+#define NAME(x) x##_u8
+#define RDECOMP fits_rdecomp_byte
+#define RCOMP fits_rcomp_byte
+#define IS_TOO_WIDE(src, n) false
+#include "tc_cfitsio_type.h"
+
+#define PIXEL int16_t
+#define PIXEL_MIN INT16_MIN
+#define PIXEL_MAX INT16_MAX
+#define NAME(x) x##_i16
+#define RDECOMP fits_rdecomp_short
+#define RCOMP fits_rcomp_short
+#define IS_TOO_WIDE(src, n) false
+#include "tc_cfitsio_type.h"
+
+#define PIXEL int32_t
+#define PIXEL_MIN INT32_MIN
+#define PIXEL_MAX INT32_MAX
+#define NAME(x) x##_i32
+#define RDECOMP fits_rdecomp
+#define RCOMP fits_rcomp
+#define IS_TOO_WIDE(src, n) has_wide_difference(src, n)
+#include "tc_cfitsio_type.h"
+
+/* ---- the PLIO_1 encoder ---- */
 
 /* Whether a multiple of 4095 zeros stands before a single pixel of some value. */
 static bool loses_zeros(const int *pixels, size_t n)

@@ -259,31 +259,26 @@ static void turn_top_bit(const void *src, size_t n, size_t width, void *dst)
 }
 
 /* As numpy does for `data *= bscale; data += bzero`, each left out where it changes nothing: all in type TO. */
-#define LINEAR(NAME, FROM, TO, IS_BLANK)                                                                               \
-    static void NAME(const FROM *src, size_t n, const tc_conversion *conversion, TO *dst)                              \
+#define LINEAR(FROM, NAME_FROM, TO, NAME_TO, IS_BLANK)                                                                 \
+    static void NAME_FROM##_to_##NAME_TO(const FROM *src, size_t n, const tc_conversion *c, TO *dst)                   \
     {                                                                                                                  \
-        const TO bscale = (TO)conversion->bscale, bzero = (TO)conversion->bzero;                                       \
-        const bool shift = conversion->bzero != 0, blanks = conversion->has_blank;                                     \
-        const int64_t blank = conversion->blank;                                                                       \
+        const TO bscale = (TO)c->bscale, bzero = (TO)c->bzero;                                                         \
+        const bool shift = c->bzero != 0;                                                                              \
         for (size_t i = 0; i < n; i++) {                                                                               \
-            const FROM stored = src[i];                                                                                \
-            TO value = (TO)stored * bscale;                                                                            \
+            TO value = (TO)src[i] * bscale;                                                                            \
             if (shift) value += bzero;                                                                                 \
-            dst[i] = (IS_BLANK) ? (TO)NAN : value;                                                                     \
+            dst[i] = IS_BLANK ? (TO)NAN : value;                                                                       \
         }                                                                                                              \
-        (void)blank, (void)blanks;                                                                                     \
     }
-#define LINEAR_INTEGER(NAME, FROM, TO) LINEAR(NAME, FROM, TO, blanks && stored == blank)
-LINEAR_INTEGER(u8_to_f32, uint8_t, float)
-LINEAR_INTEGER(u8_to_f64, uint8_t, double)
-LINEAR_INTEGER(i16_to_f32, int16_t, float)
-LINEAR_INTEGER(i16_to_f64, int16_t, double)
-LINEAR_INTEGER(i32_to_f32, int32_t, float)
-LINEAR_INTEGER(i32_to_f64, int32_t, double)
-LINEAR_INTEGER(i64_to_f32, int64_t, float)
-LINEAR_INTEGER(i64_to_f64, int64_t, double)
-LINEAR(f32_to_f32, float, float, false)
-LINEAR(f64_to_f64, double, double, false)
+#define LINEAR_INTEGER(FROM, NAME_FROM)                                                                                \
+    LINEAR(FROM, NAME_FROM, float, f32, c->has_blank && src[i] == c->blank)                                              \
+    LINEAR(FROM, NAME_FROM, double, f64, c->has_blank && src[i] == c->blank)
+LINEAR_INTEGER(uint8_t, u8)
+LINEAR_INTEGER(int16_t, i16)
+LINEAR_INTEGER(int32_t, i32)
+LINEAR_INTEGER(int64_t, i64)
+LINEAR(float, f32, float, f32, false)
+LINEAR(double, f64, double, f64, false)
 
 static void linear(tc_type stored, const void *src, size_t n, const tc_conversion *conversion, void *dst)
 {

@@ -90,68 +90,20 @@ static size_t least(size_t a, size_t b)
 #define PIXEL int32_t
 #define PIXEL_MIN INT32_MIN
 #define PIXEL_MAX INT32_MAX
-#define DECODE(name) name##_i32
+#define NAME(x) x##_i32
 #include "tc_plio_decode.h"
-#undef PIXEL
-#undef PIXEL_MIN
-#undef PIXEL_MAX
-#undef DECODE
 
 #define PIXEL int16_t
 #define PIXEL_MIN INT16_MIN
 #define PIXEL_MAX INT16_MAX
-#define DECODE(name) name##_i16
+#define NAME(x) x##_i16
 #include "tc_plio_decode.h"
-#undef PIXEL
-#undef PIXEL_MIN
-#undef PIXEL_MAX
-#undef DECODE
 
 #define PIXEL uint8_t
 #define PIXEL_MIN 0
 #define PIXEL_MAX UINT8_MAX
-#define DECODE(name) name##_u8
+#define NAME(x) x##_u8
 #include "tc_plio_decode.h"
-#undef PIXEL
-#undef PIXEL_MIN
-#undef PIXEL_MAX
-#undef DECODE
-
-tc_status tc_plio_decode_i32(const uint8_t *src, size_t src_len, int32_t offset, int32_t *dst, size_t n, size_t *used,
-                             size_t *done)
-{
-    list in = {0};
-
-    *used = *done = 0;
-    TC_TRY(open_list(src, src_len, &in));
-    TC_TRY(decode_i32(&in, offset, dst, n, done));
-    *used = 2 * in.end;
-    return TC_OK;
-}
-
-tc_status tc_plio_decode_i16(const uint8_t *src, size_t src_len, int32_t offset, int16_t *dst, size_t n, size_t *used,
-                             size_t *done)
-{
-    list in = {0};
-
-    *used = *done = 0;
-    TC_TRY(open_list(src, src_len, &in));
-    TC_TRY(decode_i16(&in, offset, dst, n, done));
-    *used = 2 * in.end;
-    return TC_OK;
-}
-
-tc_status tc_plio_decode_u8(const uint8_t *src, size_t src_len, int32_t offset, uint8_t *dst, size_t n, size_t *used,
-                            size_t *done)
-{
-    list in = {0};
-
-    *used = *done = 0;
-    TC_TRY(open_list(src, src_len, &in));
-    TC_TRY(decode_u8(&in, offset, dst, n, done));
-    *used = 2 * in.end;
-    return TC_OK;
-}
 
 /* ---- encoding ---- */
 

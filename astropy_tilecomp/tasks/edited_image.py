@@ -10,10 +10,10 @@ import numpy as np
 
 from ..codecs.buffers import differing, unmasked
 from ..codecs.final_pixels import to_stored, to_stored_exactly
-from ..encode import EncodedTiles, encode_box
+from ..encode import encode_box
 from ..errors import HeaderError, UnsupportedError
 from ..hdus import FoundHDU, require_complete
-from ..keywords import GZIP_COMPRESSED_DATA, MASK_COLUMNS, UNCOMPRESSED_DATA
+from ..keywords import MASK_COLUMNS
 from ..read.reader import TileReader
 from ..sources.local import FileSource
 from ..tiling.cards import keyword_of, parse_value
@@ -24,6 +24,7 @@ from ..tiling.layout import TableLayout
 from ..tiling.params import CompressionParams
 from ..tiling.selection import Selection, select
 from ..tiling.table import TileTable
+from ..write.raw_tiles import as_columns_allow
 
 __all__ = ["EditedImage", "NewTiles", "no_tiles"]
 
@@ -86,7 +87,7 @@ class EditedImage:
                 continue
             rows.append(row)
             encoded = encode_box(pixels, params, where.tile, quantize_level=level, **self._encoding)
-            pieces += [self._as_column_allows(piece, pixels) for piece in encoded]
+            pieces += [as_columns_allow(piece, self.layout.fields) for piece in encoded]
             first = [part.start for part in box]
             sums = [total + sum_of_pixels(part, first, params.image_shape) for total, part in zip(sums, (old, pixels))]
         if not rows:
@@ -94,15 +95,6 @@ class EditedImage:
         arrays = (np.concatenate([getattr(piece, name) for piece in pieces])
                   for name in ("column", "nbytes", "zscale", "zzero", "has_null"))
         return NewTiles(np.array(rows), *arrays, b"".join(piece.heap for piece in pieces), tuple(sums))
-
-    def _as_column_allows(self, tile: EncodedTiles, pixels: np.ndarray) -> EncodedTiles:
-        """A tile that could not be quantized, kept raw where the table does so: cfitsio reads only one of the two columns."""
-        has = self.layout.fields
-        if tile.column[0] != COLUMN_NAMES.index(GZIP_COMPRESSED_DATA) or GZIP_COMPRESSED_DATA in has or UNCOMPRESSED_DATA not in has:
-            return tile
-        raw = pixels.astype(pixels.dtype.newbyteorder(">")).tobytes()
-        column = np.array([COLUMN_NAMES.index(UNCOMPRESSED_DATA)], np.uint8)
-        return replace(tile, column=column, nbytes=np.array([len(raw)]), heap=memoryview(raw))
 
     def _with_scale_of(self, selection: Selection) -> CompressionParams:
         """The parameters, with the scale that stands in the streams of an HCOMPRESS_1 image: headers mean different things."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import BinaryIO
@@ -29,6 +30,7 @@ from ..tiling.layout import TableLayout
 from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 from ..write.atomic import replacing_fits
+from ..write.raw_tiles import as_columns_allow
 from .verify import TileFault, bad_tiles, fault_of
 
 __all__ = ["HDURescue", "SalvageReport", "salvage"]
@@ -247,7 +249,7 @@ def _write_repaired(source, found: FoundHDU, file: BinaryIO, params: Compression
     old = table.layout
     heap_stop = min(found.data_offset + old.data_nbytes, source.nbytes)
     heap_start = min(found.data_offset + old.theap, heap_stop)
-    blanks = _encode_blanks(params, lost, fill_value, threads)
+    blanks = _encode_blanks(params, lost, fill_value, threads, old.fields)
     layout = _new_layout(old, blanks, heap_stop - heap_start)
     table = _with_blanks(table, layout, blanks, heap_stop - heap_start)
     rows = _padded_rows(source, found, old, layout)
@@ -283,19 +285,23 @@ def _sum_of_image(file: BinaryIO, threads: int | None) -> int:
     return sums.total
 
 
-def _encode_blanks(params: CompressionParams, lost: list[BadTile], fill_value: int, threads: int | None) -> _Blanks:
+def _encode_blanks(params: CompressionParams, lost: list[BadTile], fill_value: int, threads: int | None,
+                   columns: Collection[str]) -> _Blanks:
     """
     A tile of nothing for each that was lost: NaN, BLANK, or `fill_value`.
 
-    NaNs of a quantized image are kept as they are, gzipped: what its integers say of undefined pixels stays as it was.
+    NaNs of a quantized image are kept as they are, gzipped or raw: what its integers say of undefined pixels stays as it was.
     """
     grid, dtype = TileGrid(params.image_shape, params.tile_shape), params.offset_dtype or params.dtype
     how = _lossless(params) if params.quantized else replace(params, hcomp_scale=0.0)
     fill = fill_item(params, dtype, fill_value)[0]
     pieces: list[EncodedTiles] = []
+    name = GZIP_COMPRESSED_DATA if params.quantized else COMPRESSED_DATA
     for bad in lost:
-        pieces += encode_box(np.full(grid.shape_of(bad.tile), fill), how, bad.tile, threads=threads)
-    column = COLUMN_NAMES.index(GZIP_COMPRESSED_DATA if params.quantized else COMPRESSED_DATA)
+        for piece in encode_box(np.full(grid.shape_of(bad.tile), fill), how, bad.tile, threads=threads):
+            piece = replace(piece, column=np.full(len(piece), COLUMN_NAMES.index(name), np.uint8))
+            pieces.append(as_columns_allow(piece, columns))
+    column = int(pieces[0].column[0]) if pieces else COLUMN_NAMES.index(name)
     nbytes = np.array([piece.nbytes[0] for piece in pieces], np.int64)
     rows = np.array([bad.row for bad in lost], np.int64)
     return _Blanks(rows, column, nbytes, b"".join(piece.heap for piece in pieces))

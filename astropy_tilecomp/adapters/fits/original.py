@@ -55,9 +55,14 @@ class Original:
         self._scaled = scaled and reader.params.offset_dtype is None and (reader.params.scaled or reader.params.blank is not None)
 
     @property
+    def columns(self) -> set[str]:
+        """Names of the columns of the table."""
+        return {column.name.upper() for column in self._layout.columns}
+
+    @property
     def can_mix(self) -> bool:
         """Whether newly encoded tiles can stand beside the old ones, under the header that there is."""
-        names = {column.name.upper() for column in self._layout.columns}
+        names = self.columns
         return (
             names <= _ENCODED_COLUMNS and self.params.zscale is None
             and (not self.params.quantized or self.params.zblank in (None, CFITSIO_ZBLANK, STANDARD_ZBLANK))

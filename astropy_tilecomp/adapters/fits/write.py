@@ -24,6 +24,7 @@ from ...tiling.layout import TableLayout
 from ...tiling.params import CompressionParams
 from ...tiling.to_table import image_to_table, replace_image_cards
 from ...write.hdu_builder import TileSpool
+from ...write.raw_tiles import as_columns_allow
 from .original import Original, n_rows, slabs
 from .pixels import describe_pixels
 
@@ -98,7 +99,7 @@ def _mixed(original, changed, first, slab, data, params, settings) -> Iterator[E
     yield from original.tiles(rows[~changed[rows]])
     if changed[rows].any():
         for tiles in encode(original.to_stored(data, slab), params, start=slab.start, **settings):
-            yield from _picked(tiles, changed[tiles.row : tiles.row + len(tiles)])
+            yield from _picked(as_columns_allow(tiles, original.columns), changed[tiles.row : tiles.row + len(tiles)])
 
 
 def _picked(tiles: EncodedTiles, wanted: np.ndarray) -> Iterator[EncodedTiles]:

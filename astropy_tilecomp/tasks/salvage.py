@@ -16,7 +16,6 @@ from ..encode import EncodedTiles, encode_box
 from ..errors import HeaderError, TileCompError, TruncatedTileError
 from ..hdus import FoundHDU, walk
 from ..keywords import COMPRESSED_DATA, DATA_COLUMNS, GZIP_COMPRESSED_DATA
-from ..read.slabs import slabs_of
 from ..read.table_rows import read_table
 from ..sources.base import ByteSource
 from ..sources.opening import opened
@@ -31,6 +30,7 @@ from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 from ..write.atomic import replacing_fits
 from ..write.raw_tiles import as_columns_allow
+from .image_sum import sum_of_last_image
 from .verify import TileFault, bad_tiles, fault_of
 
 __all__ = ["HDURescue", "SalvageReport", "salvage"]
@@ -128,10 +128,8 @@ def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, 
         Whether `output` may replace a file.
     fill_value : int
         What fills the bad tiles of integer images without BLANK; elsewhere it is BLANK, or NaN.
-    threads : int, optional
-        Threads to use at most.
-    max_nbytes : int, optional
-        Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
+    threads, max_nbytes : int, optional
+        As of `verify`.
 
     Returns
     -------
@@ -155,9 +153,8 @@ def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, 
     Examples
     --------
     >>> import astropy_tilecomp as tc
-    >>> content = bytearray(open("panoptes_solved.fits.fz", "rb").read())
-    >>> content[400_000:400_010] = bytes(10)
-    >>> _ = open("broken.fits.fz", "wb").write(content)
+    >>> content = open("panoptes_solved.fits.fz", "rb").read()
+    >>> _ = open("broken.fits.fz", "wb").write(content[:400_000] + bytes(10) + content[400_010:])
     >>> report = tc.salvage("broken.fits.fz", "sound.fits.fz")
     >>> [fault.row for fault in report.lost], tc.verify("sound.fits.fz").good
     ([456], True)
@@ -267,22 +264,10 @@ def _write_repaired(source, found: FoundHDU, file: BinaryIO, params: Compression
         sums.add(piece)
     _write_zeros(file, -(layout.data_nbytes) % BLOCK_SIZE)
     if lost and image_data_sum(cards) is not None:
-        cards = renew_image_checksums(cards, _sum_of_image(file, threads))
+        cards = renew_image_checksums(cards, sum_of_last_image(file, threads))
     file.seek(start)
     file.write(join_cards(renew_checksums(cards, sums.total)))
     file.seek(0, os.SEEK_END)
-
-
-def _sum_of_image(file: BinaryIO, threads: int | None) -> int:
-    """Sum over the pixels of the compressed image that was written last."""
-    file.flush()
-    sums = DataSum()
-    with opened(file) as written:
-        *_, found = walk(written)
-        for slab in slabs_of(written, found, *read_table(written, found), threads=threads):
-            pixels, _ = slab.decoded()
-            sums.add(pixels.astype(pixels.dtype.newbyteorder(">"), copy=False).reshape(-1).view(np.uint8))
-    return sums.total
 
 
 def _encode_blanks(params: CompressionParams, lost: list[BadTile], fill_value: int, threads: int | None,

@@ -12,7 +12,7 @@ from numbers import Integral
 from operator import length_hint
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
-__all__ = ["SMALL_JOB", "ForkSafeLock", "computed_once", "counted", "pool_size", "run", "thread_count", "waiting_pool"]
+__all__ = ["SMALL_JOB", "ForkSafeLock", "computed_once", "counted", "end_idle_threads", "pool_size", "run", "thread_count", "waiting_pool"]
 
 SMALL_JOB = 65536
 """Jobs of fewer pixels than this run in the thread that asks."""
@@ -21,6 +21,7 @@ N_WAITING = 32
 """Reads that may wait for a network at once on behalf of asynchronous callers."""
 
 VARIABLE = "ASTROPY_TILECOMP_THREADS"
+_NAME = "astropy_tilecomp"
 
 _NO_MORE = object()
 
@@ -162,11 +163,29 @@ def _submit(task: Callable):
     global _pool
     with _pool_lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(pool_size(), "astropy_tilecomp", initializer=_mark_thread)
+            _pool = ThreadPoolExecutor(pool_size(), _NAME, initializer=_mark_thread)
+        pool = _pool
     try:
-        return _pool.submit(task)
+        return pool.submit(task)
     except RuntimeError:
         return None
+
+
+def end_idle_threads() -> None:
+    """
+    End the threads of the pool if only they run beside the main thread, which calls this; the next job starts new ones.
+
+    Notes
+    -----
+    Astropy delays a KeyboardInterrupt until a flush is complete, but only if no other thread is alive.
+    """
+    global _pool
+    main = threading.main_thread()
+    with _pool_lock:
+        others = [thread for thread in threading.enumerate() if thread is not main]
+        if _pool is not None and threading.current_thread() is main and all(other.name.startswith(f"{_NAME}_") for other in others):
+            _pool.shutdown()
+            _pool = None
 
 
 def counted(results: Iterable[Item], total: int, on_progress: Callable[[int, int], None] | None) -> Iterator[Item]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...errors import cut_file_error
+from ...threads import end_idle_threads
 from ...tiling.cards import BLOCK_SIZE
 from ...write.in_place import appending
 from .hdu import CompImageHDU
@@ -19,16 +20,16 @@ class TileFlushing:
     """Makes any class of HDU lists refuse to change a cut file, and find its compressed images again after writing."""
 
     def flush(self, output_verify="fix", verbose=False):
-        """Write what changed, as astropy does, and let appended HDUs know their place in the file."""
+        """Write what changed, as astropy does, and let appended HDUs know their place in the file; an interrupt waits for its end."""
         appended = [] if self._file.mode != "append" else [hdu for hdu in self if hdu._new]
+        end_idle_threads()
         if not appended:
             super().flush(output_verify, verbose)
             return
         self._refuse_cut_file()
         start = self._file_nbytes()
         try:
-            with self._appending():
-                super().flush(output_verify, verbose)
+            interrupt = self._append(appended, output_verify, verbose)
         except BaseException:
             for hdu in appended:  # those in front of the one that failed were cut off with it
                 hdu._new = True
@@ -36,6 +37,19 @@ class TileFlushing:
         forget_source(self._file)
         for hdu in appended:
             start = self._place(hdu, start)
+        if interrupt is not None:
+            raise interrupt
+
+    def _append(self, appended, output_verify, verbose) -> KeyboardInterrupt | None:
+        """Append HDUs as astropy does; return an interrupt that it delayed until they were written."""
+        with self._appending():
+            try:
+                super().flush(output_verify, verbose)
+            except KeyboardInterrupt as interrupt:
+                if any(hdu._new for hdu in appended):
+                    raise
+                return interrupt
+        return None
 
     @contextmanager
     def _appending(self) -> Iterator[None]:

@@ -9,6 +9,8 @@ import os
 import pickle
 import resource
 import signal
+import subprocess
+import sys
 import tempfile
 import warnings
 from contextlib import contextmanager
@@ -348,3 +350,47 @@ def test_a_cut_file_is_not_changed_by_functions(tmp_path, content, edit):
     with pytest.raises(tc.HeaderError, match=r"cut\.fits: HDU 1 reaches to byte .*salvage"):
         edit(path)
     assert path.read_bytes() == content[: 2 * 2880 + 100]
+
+
+INTERRUPTED_FLUSH = """
+import os, signal, sys, threading, warnings
+import numpy as np
+import astropy_tilecomp as tc
+from astropy.io import fits
+
+warnings.simplefilter("ignore")
+path, mode = sys.argv[1:]
+image = np.arange(2000 * 2000, dtype="i4").reshape(2000, 2000)
+fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(image)]).writeto(path)
+tc.enable()
+hdus = fits.open(path, mode=mode)
+hdus[1].data
+assert threading.active_count() > 1
+hdus[1].data[0, 0] = -1
+if mode == "append":
+    hdus.append(fits.CompImageHDU(image))
+write = fits.CompImageHDU._prewriteto
+
+def interrupted(self, *args, **kwargs):
+    os.kill(os.getpid(), signal.SIGINT)
+    return write(self, *args, **kwargs)
+
+fits.CompImageHDU._prewriteto = interrupted
+try:
+    hdus.flush()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("mode", ["update", "append"])
+def test_an_interrupt_waits_for_the_end_of_a_flush(tmp_path, mode):
+    environment = {**os.environ, "ASTROPY_TILECOMP_THREADS": "2"}
+    command = [sys.executable, "-c", INTERRUPTED_FLUSH, tmp_path / "a.fits", mode]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.stdout == "interrupted\n", done.stderr
+    with fits.open(tmp_path / "a.fits") as hdus:
+        if mode == "update":
+            assert hdus[1].data[0, 0] == -1
+        else:
+            assert_array_equal(hdus[2].data, hdus[1].data)

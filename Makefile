@@ -5,7 +5,7 @@ SECONDS_PER_FUZZER ?= 15
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 ROWS ?=
 
-.PHONY: demo test test-c test-python test-paths test-newest bench bench-memory bench-kernels fuzz sanitize tsan docs lint dist clean
+.PHONY: demo test test-c test-python test-paths test-newest test-downstream bench bench-memory bench-kernels fuzz sanitize tsan docs lint dist clean
 
 demo:
 	tools/setup.sh demo
@@ -37,6 +37,13 @@ test-newest:
 	python=$$(tools/newest_python.sh); if [ -z "$$python" ]; then echo "no Python 3.12 or newer here"; else \
 	    PYTHON=$$python VENV=.venv-newest tools/setup.sh test && \
 	    .venv-newest/bin/python -m pytest -q $$(grep -rlE --include="test_*.py" "zarr|kerchunk|xarray" tests); fi
+
+# The tests of packages that read FITS (tools/downstream.py lists them), without this package and with it enabled: the same
+# ones must fail.  It takes half an hour; "make test-downstream SUITES='ccdproc sunpy.io'" runs some of them.
+SUITES ?=
+test-downstream:
+	VENV=.venv-downstream tools/setup.sh downstream
+	.venv-downstream/bin/python tools/downstream.py $(addprefix --only ,$(SUITES))
 
 bench:
 	tools/setup.sh test
@@ -82,5 +89,5 @@ dist:
 	$(PYTHON_IN_VENV) -m build
 
 clean:
-	rm -rf .venv .venv-newest build dist *.egg-info docs/_build docs/api $(C_TESTS)/build
+	rm -rf .venv .venv-newest .venv-downstream build dist *.egg-info docs/_build docs/api $(C_TESTS)/build
 	find astropy_tilecomp -name '*.so' -delete

@@ -5,6 +5,7 @@
 #   tools/setup.sh test    besides: the peers, tools and sanitizers that the tests use
 #   tools/setup.sh docs    besides the needs of demo: Sphinx
 #   tools/setup.sh lint    besides the needs of demo: the checkers
+#   tools/setup.sh downstream    to build the package, and other packages with what their tests use
 #
 # Where apt is found the system packages are installed through it (with sudo, unless root); elsewhere a message
 # names them.  PYTHON=... chooses the interpreter; by default python3 if it is 3.11 or newer, else the newest found.
@@ -12,14 +13,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
-level=${1:?demo, test, docs or lint was expected}
+level=${1:?demo, test, docs, lint or downstream was expected}
 
 case $level in
     demo) extras=cli,zarr ;;
     test) extras=all,test,docs,lint ;;
     docs) extras=all,docs ;;
     lint) extras=all,lint ;;
-    *) echo "setup.sh: level is '$level'; demo, test, docs or lint was expected" >&2; exit 2 ;;
+    downstream) extras=downstream ;;
+    *) echo "setup.sh: level is '$level'; demo, test, docs, lint or downstream was expected" >&2; exit 2 ;;
 esac
 
 say() { echo "setup: $*" >&2; }

@@ -10,9 +10,10 @@ from ..hdus import find_image
 from ..read.reader import TileReader
 from ..sources.opening import opened
 from ..tasks.tile_maps import TileMaps, map_tiles
+from ..write.atomic import replacing
 from .extras import extra
 
-__all__ = ["MAPS", "plot", "plot_maps"]
+__all__ = ["MAPS", "plot", "plot_maps", "save_picture", "show"]
 
 MAPS = {
     "bits_per_pixel": "bits per pixel", "ratio": "compression ratio", "noise": "noise (stored units)", "zscale": "ZSCALE",
@@ -81,6 +82,25 @@ def plot(path, *, hdu=None, maps: Sequence[str] | None = None, plane: Sequence[i
                             cache_bytes=0, threads=threads)
         pixels = _thumbnail(reader, plane)
         return plot_maps(measured, pixels, maps=maps, plane=plane, output=output, dpi=dpi, format=format)
+
+
+def save_picture(pixels: np.ndarray, path: str, *, overwrite: bool = False) -> None:
+    """A picture of the last two axes, in grey from the 1st to the 99.5th percentile, the first row at the bottom."""
+    with extra("plot"):
+        from matplotlib.image import imsave
+    plane = np.atleast_2d(pixels)[(0,) * (np.ndim(pixels) - 2)]
+    finite = plane[np.isfinite(plane)]
+    low, high = np.percentile(finite, (1, 99.5)) if finite.size else (0, 1)
+    with replacing(path, overwrite=overwrite) as file:
+        imsave(file, plane, vmin=low, vmax=high if high > low else low + 1, cmap="gray", origin="lower", format="png")
+
+
+def show() -> None:
+    """Show what was drawn in windows, and wait until they are closed."""
+    with extra("plot"):
+        import matplotlib.pyplot as plt
+
+    plt.show()
 
 
 def _thumbnail(reader: TileReader, plane: Sequence[int]) -> np.ndarray:

@@ -7,11 +7,11 @@ import re
 from functools import partial
 
 import click
-import numpy as np
 
 import astropy_tilecomp as tc
 
-from ..adapters.extras import extra
+from ..adapters.plotting import save_picture
+from ..tasks.cutout_place import length, sky_position
 from . import options
 from .many import FAILED, expand
 from .messages import say_of
@@ -123,22 +123,16 @@ def _pixel(text: str) -> tuple[float, float]:
 
 
 def _sky_position(text: str):
-    from astropy.coordinates import SkyCoord
-
-    sexagesimal = ":" in text or "h" in text
     try:
-        return SkyCoord(text, unit=("hourangle", "deg") if sexagesimal else "deg")
+        return sky_position(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r}: {error}", param_hint="--sky") from None
 
 
 def _size(text: str):
     """Height and width, in pixels or as an angle."""
-    from astropy.units import Quantity
-
     try:
-        parts = [Quantity(part) for part in text.split(",")]
-        sizes = [part.value if part.unit.is_equivalent("") else part.to("deg") for part in parts]
+        sizes = [length(part) for part in text.split(",")]
     except (ValueError, TypeError) as error:
         raise click.BadParameter(f"{text!r}: {error}", param_hint="--size") from None
     if len(sizes) > 2:
@@ -159,19 +153,6 @@ def _ending(target: str, ending: str) -> str:
 
 def _write(cutout, path: str, ending: str, force: bool) -> None:
     if ending == ".png":
-        _draw(cutout.pixels, path, force)
+        save_picture(cutout.pixels, path, overwrite=force)
     else:
         cutout.write(path, compress=ending.endswith(".fz"), overwrite=force)
-
-
-def _draw(pixels: np.ndarray, path: str, force: bool) -> None:
-    """A picture of the last two axes, in grey from the 1st to the 99.5th percentile, the first row at the bottom."""
-    from ..write.atomic import replacing
-
-    with extra("plot"):
-        from matplotlib.image import imsave
-    plane = np.atleast_2d(pixels)[(0,) * (np.ndim(pixels) - 2)]
-    finite = plane[np.isfinite(plane)]
-    low, high = np.percentile(finite, (1, 99.5)) if finite.size else (0, 1)
-    with replacing(path, overwrite=force) as file:
-        imsave(file, plane, vmin=low, vmax=high if high > low else low + 1, cmap="gray", origin="lower", format="png")

@@ -9,6 +9,7 @@ import click
 
 import astropy_tilecomp as tc
 
+from ..adapters.plotting import show
 from ..write.atomic import replacing
 from . import options
 from .outputs import input_of, output_for
@@ -64,6 +65,4 @@ def _plane(text: str | None) -> tuple[int, ...]:
 def _show(file: str, drawing: dict) -> None:
     """Draw in a window, and wait until it is closed."""
     tc.plot(input_of(file), **drawing)
-    import matplotlib.pyplot as plt
-
-    plt.show()
+    show()

@@ -18,6 +18,7 @@ from ..read.reader import reader_for
 from ..read.table_rows import read_table
 from ..sources.base import ByteSource
 from ..sources.local import BufferSource
+from ..threads import counted
 from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 from ..write.cards import image_cards
@@ -167,24 +168,19 @@ def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_sha
         For floats; by default 2, 4 and 16 steps in one standard deviation of the noise. GZIP_2 is tried without loss besides.
     max_loss : float
         What may be recommended changes pixels by no more than so many standard deviations of the noise (rms); 0 for nothing.
-    max_pixels : int
-        Pixels to try it on, from the middle of the image.
-    threads : int, optional
-        Threads to use at most.
+    max_pixels, threads : int, optional
+        Pixels to try it on, from the middle of the image; threads to use at most.
     on_progress : callable, optional
         Called with the candidates that are done and all of them.
 
     Returns
     -------
     Advice
-        Measured ratio, speed, cutout cost and loss of every candidate.
 
     Raises
     ------
-    HeaderError
-        If the file has no such image, or nothing that was asked for can hold it.
-    CorruptTileError
-        If a tile of a compressed image is damaged.
+    HeaderError, CorruptTileError
+        If the file has no such image, nothing that was asked for can hold it, or a tile of it is damaged.
 
     Notes
     -----
@@ -203,19 +199,23 @@ def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_sha
     todo = _plans(sample, algorithms, tile_shapes, quantize_levels)
     candidates: list[Candidate] = []
     refused: list[str] = []
-    for done, (algorithm, tile_shape, level) in enumerate(todo):
-        try:
-            candidate = _measure(sample, algorithm, tile_shape, level, noise, threads)
-            if not any(_same_way(candidate, other) for other in candidates):
-                candidates.append(candidate)
-        except (HeaderError, NotEncodableError) as error:
-            refused.append(f"{algorithm}, tiles {tile_shape}: {error}")
-        if on_progress is not None:
-            on_progress(done + 1, len(todo))
+    for found in counted((_try(sample, *plan, noise, threads) for plan in todo), len(todo), on_progress):
+        if isinstance(found, str):
+            refused.append(found)
+        elif not any(_same_way(found, other) for other in candidates):
+            candidates.append(found)
     if not candidates:
         raise HeaderError(f"{name}: nothing that was tried can hold this image: " + "; ".join(dict.fromkeys(refused)))
     best, reason = _recommend(candidates, max_loss)
     return Advice(name, shape, sample.shape, str(sample.dtype), noise, tuple(candidates), tuple(refused), best, reason)
+
+
+def _try(sample: np.ndarray, algorithm: str, tile_shape, level: float | None, noise: float, threads) -> Candidate | str:
+    """What an algorithm makes of the sample, or why it cannot hold it."""
+    try:
+        return _measure(sample, algorithm, tile_shape, level, noise, threads)
+    except (HeaderError, NotEncodableError) as error:
+        return f"{algorithm}, tiles {tile_shape}: {error}"
 
 
 def _same_way(one: Candidate, other: Candidate) -> bool:

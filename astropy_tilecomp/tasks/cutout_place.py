@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import HeaderError
 
-__all__ = ["BoxPlace", "CentrePlace", "place_of"]
+__all__ = ["BoxPlace", "CentrePlace", "length", "place_of", "sky_position"]
 
 MODES = ("trim", "partial", "strict")
 Overlap = tuple[tuple[slice, ...], tuple[slice, ...], tuple[int, ...]]
@@ -148,3 +148,19 @@ def _in_pixels(length, wcs, axis: int) -> int:
         return round(float(length.value))
     scale = proj_plane_pixel_scales(wcs)[axis] * units.Unit(wcs.wcs.cunit[axis])
     return max(1, round(float((length / scale).to_value(units.dimensionless_unscaled))))
+
+
+def sky_position(text: str):
+    """A position as people write it, in degrees or sexagesimal, as a SkyCoord."""
+    from astropy.coordinates import SkyCoord
+
+    sexagesimal = ":" in text or "h" in text
+    return SkyCoord(text, unit=("hourangle", "deg") if sexagesimal else "deg")
+
+
+def length(text: str):
+    """A length as people write it: pixels, or an angle in degrees."""
+    from astropy.units import Quantity
+
+    found = Quantity(text)
+    return found.value if found.unit.is_equivalent("") else found.to("deg")

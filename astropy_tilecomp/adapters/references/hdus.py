@@ -50,15 +50,14 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
     Raises
     ------
     HeaderError
-        If there is no such image, its header breaks the format, the file ends before the HDU does, or the images of a
-        stack differ in shape or name.
+        If there is no such image, its header breaks the format, it was cut, or the images of a stack differ in shape or name.
     UnsupportedError
         For a file that is compressed as a whole.
 
     Notes
     -----
-    Reading needs zarr and this package installed, and no import of it: the codec ``astropy_tilecomp.hdu`` is found by its
-    entry point.  In a stack, numpy's common type of all files is used, and attributes are those that all files share.
+    Reading needs zarr and this package installed, and no import of it: zarr finds the codec ``astropy_tilecomp.hdu``.  In a stack,
+    numpy's common type of all files is used, and attributes are those that all files share.
 
     Examples
     --------

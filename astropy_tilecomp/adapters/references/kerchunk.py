@@ -29,10 +29,8 @@ def process_file(url, storage_options=None, extension=None, inline_threshold=100
         What fsspec needs to open it.
     extension : int, str, list of them, optional
         The HDUs to include; by default the first that holds data.
-    inline_threshold : int
-        As kerchunk's, which does not use it yet.
-    primary_attr_to_group : bool
-        Whether the group gets the header of the primary HDU as attributes.
+    inline_threshold, primary_attr_to_group : int, bool
+        As kerchunk's: the first is not used yet, the second gives the group the header of the primary HDU as attributes.
     out : LazyReferenceMapper or dict, optional
         Where the references go.
 
@@ -43,10 +41,8 @@ def process_file(url, storage_options=None, extension=None, inline_threshold=100
 
     Raises
     ------
-    HeaderError
-        If the header of a compressed image breaks the format.
-    UnsupportedError
-        If the file is compressed as a whole and has a compressed image in it.
+    HeaderError, UnsupportedError
+        If the header of a compressed image breaks the format, or the whole file around it is compressed.
     KeyError
         If there is no such extension.
 

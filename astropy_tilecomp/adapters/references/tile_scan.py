@@ -85,11 +85,7 @@ def tile_references(url, hdu=None, storage_options: dict | None = None, *, tiles
     references = TileReferences(
         url, _name(image), params, box, zarr_format, scaled, framed, tiles, image.attributes
     )
-    if params.zmaskcmp is not None:
-        raise UnsupportedError(f"{source.name}: the image has null masks beside its tiles{HDU_WAY}")
-    if not framed:
-        _check_plain(references)
-    _check_contiguous(references)
+    _check_possible(references)
     return references
 
 
@@ -102,6 +98,15 @@ def _check_present(params: CompressionParams, table: TileTable) -> None:
     if len(bad):
         row = int(bad[0])
         raise CorruptTileError(table.reason(row), tile=TileGrid(params.image_shape, params.tile_shape).tile(row), row=row)
+
+
+def _check_possible(references: TileReferences) -> None:
+    """Refuse images that references to tiles cannot hold."""
+    if references.params.zmaskcmp is not None:
+        raise UnsupportedError(f"{references.url}: the image has null masks beside its tiles{HDU_WAY}")
+    if not references.framed:
+        _check_plain(references)
+    _check_contiguous(references)
 
 
 def _check_plain(references: TileReferences) -> None:

@@ -229,23 +229,7 @@ class TileReferences:
 
     @classmethod
     def from_dict(cls, references: dict) -> TileReferences:
-        """
-        Read what `to_dict` made.
-
-        Parameters
-        ----------
-        references : dict
-            With the key ``<name>/.ztiles``.
-
-        Returns
-        -------
-        TileReferences
-
-        Raises
-        ------
-        HeaderError
-            If there is no such key, or its content breaks the format.
-        """
+        """Read what `to_dict` made; a HeaderError where it has no key ``<name>/.ztiles``, or that breaks the format."""
         refs = references.get("refs", references)
         key = next((key for key in refs if key.endswith("/.ztiles")), None)
         if key is None:

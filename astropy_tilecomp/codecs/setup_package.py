@@ -53,9 +53,9 @@ def get_extensions():
     return [
         Extension(
             "astropy_tilecomp.codecs._kernels",
-            sources=[str(MODULE_SOURCE), *sorted(map(str, C_FOLDER.glob("*.c")))],
-            depends=sorted(map(str, C_FOLDER.glob("*.h"))),
-            include_dirs=[str(C_FOLDER), *found["include_dirs"]],
+            sources=[str(MODULE_SOURCE), *c_files("*.c")],
+            depends=c_files("*.h"),
+            include_dirs=[*map(str, c_folders()), *found["include_dirs"]],
             library_dirs=found["library_dirs"],
             libraries=[*found["libraries"], "pthread", "m"],
             define_macros=[*macros, *found["define_macros"]],
@@ -63,6 +63,16 @@ def get_extensions():
             py_limited_api=limited_api,
         )
     ]
+
+
+def c_folders():
+    """``cextern/tilecomp`` and its folders, but for the tests."""
+    return [C_FOLDER, *sorted(path for path in C_FOLDER.iterdir() if path.is_dir() and path.name != "tests")]
+
+
+def c_files(pattern):
+    """The files of these folders."""
+    return [str(path) for folder in c_folders() for path in sorted(folder.glob(pattern))]
 
 
 def name_wheel_after_stable_abi():

@@ -1,12 +1,12 @@
 /* Any bytes to libcfitsio behind its bridge: never out of bounds, and what our own kernels say of them. */
-#include "../tc_cfitsio.h"
+#include "tc_cfitsio.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tc_hcompress.h"
-#include "../tc_plio.h"
-#include "../tc_rice.h"
+#include "tc_hcompress.h"
+#include "tc_plio.h"
+#include "tc_rice.h"
 
 #define MOST_PIXELS 256
 

@@ -1,9 +1,9 @@
 /* libcfitsio behind its bridge against our own kernels: the same streams, pixels, verdicts and counts, whatever comes in. */
-#include "../tc_cfitsio.h"
+#include "tc_cfitsio.h"
 
-#include "../tc_hcompress.h"
-#include "../tc_plio.h"
-#include "../tc_rice.h"
+#include "tc_hcompress.h"
+#include "tc_plio.h"
+#include "tc_rice.h"
 #include "tc_test.h"
 
 #define MOST_PIXELS 400

@@ -9,11 +9,11 @@ import gzip
 import subprocess
 import tracemalloc
 
-import needs
 import numpy as np
 import pytest
 from astropy.io import fits
 from numpy.testing import assert_array_equal
+from support import needs
 from support.faulty_images import assert_reads_as, integers, quantized
 from support.small_files import CompressedImage, gzip_1, gzipped, plio_1, rice_1, rice_cards
 from support.tiles import each_engine

@@ -154,6 +154,7 @@ def run(work: Callable, items: Iterable, threads: int) -> None:
     for helper in helpers:
         if not helper.cancel():
             helper.result()
+    work = left = None  # what was cancelled may wait in the queue for a while, and must not keep the result alive
     if failures:
         raise failures[0]
 

@@ -539,7 +539,6 @@ cdef extern from "tc_batch.h":
         uint8_t *out
         uint8_t **job_out
         bool_t whole
-        bool_t touched
         const int64_t *row
         const int64_t *nbytes
         const uint8_t *column
@@ -600,8 +599,6 @@ cdef class TileBatch:
         The memory of a whole tile for each job, laid out as `out`, which then only lends its shape.
     whole : bool
         Decode tiles to their end, whatever is needed of them.
-    touched : bool
-        The memory of `out` has been written to.
 
     Raises
     ------
@@ -621,7 +618,7 @@ cdef class TileBatch:
     def __cinit__(self, image, axes, out, out_axes, const int64_t[::1] row not None, const int64_t[::1] nbytes not None,
                   const uint8_t[::1] column not None, int32_t[::1] status not None, int64_t[::1] done not None,
                   int64_t[::1] used not None, const double[::1] zscale=None, const double[::1] zzero=None,
-                  const int64_t[::1] zblank=None, tiles=None, bint whole=False, bint touched=False):
+                  const int64_t[::1] zblank=None, tiles=None, bint whole=False):
         cdef Py_ssize_t n = row.shape[0]
         cdef int code
         self.has_out = False
@@ -636,7 +633,6 @@ cdef class TileBatch:
         self.batch.row = _int64s(row, n)
         self.batch.nbytes = _int64s(nbytes, n)
         self.batch.whole = whole
-        self.batch.touched = touched
         if n:
             self.batch.column = &column[0]
             self.batch.status = &status[0]
@@ -891,85 +887,3 @@ cdef class TileEncoder:
         if code:
             raise MemoryError("no memory for the work on a tile")
         return used
-
-
-# ---- memory for large arrays ----
-
-from cpython.buffer cimport PyBuffer_FillInfo
-
-cdef extern from "tc_pieces.h":
-    ctypedef struct tc_pieces
-    tc_pieces *tc_pieces_new(size_t largest, size_t most) nogil
-    void tc_pieces_free(tc_pieces *pieces) nogil
-    void *tc_pieces_take(tc_pieces *pieces, size_t nbytes, size_t *size) nogil
-    void tc_pieces_give(tc_pieces *pieces, void *piece, size_t size) nogil
-    size_t tc_pieces_kept(tc_pieces *pieces) nogil
-    void tc_pieces_clear(tc_pieces *pieces) nogil
-
-
-@cython.final
-cdef class MemoryPieces:
-    """
-    Pieces of memory that serve one after the other (tc_pieces.h).
-
-    Parameters
-    ----------
-    largest, most : int
-        Bytes of a piece that is kept, and of all that are, at most.
-    """
-
-    cdef tc_pieces *handle
-
-    def __cinit__(self, size_t largest, size_t most):
-        self.handle = tc_pieces_new(largest, most)
-        if self.handle is NULL:
-            raise MemoryError("no memory for a list of pieces")
-
-    def __dealloc__(self):
-        tc_pieces_free(self.handle)
-
-    @property
-    def kept_nbytes(self):
-        """Bytes that are kept, on loan to nobody."""
-        return tc_pieces_kept(self.handle)
-
-    def clear(self):
-        """Give what is kept back to the system."""
-        tc_pieces_clear(self.handle)
-
-
-@cython.final
-@cython.no_gc                                    # in no cycle: it refers to nothing but the list
-cdef class LentMemory:
-    """
-    A writable buffer, whose memory is given back when nobody refers to it any more.
-
-    Parameters
-    ----------
-    pieces : MemoryPieces
-    nbytes : int
-        More than 0.
-
-    Raises
-    ------
-    MemoryError
-        If the system has not that much.
-    """
-
-    cdef MemoryPieces pieces
-    cdef void *memory
-    cdef size_t nbytes, size
-
-    def __cinit__(self, MemoryPieces pieces not None, size_t nbytes):
-        self.pieces, self.nbytes = pieces, nbytes
-        with nogil:
-            self.memory = tc_pieces_take(self.pieces.handle, nbytes, &self.size)
-        if self.memory is NULL:
-            raise MemoryError(f"the system has no {nbytes} bytes for an array")
-
-    def __dealloc__(self):
-        if self.memory is not NULL:
-            tc_pieces_give(self.pieces.handle, self.memory, self.size)
-
-    def __getbuffer__(self, Py_buffer *buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.memory, self.nbytes, False, flags)

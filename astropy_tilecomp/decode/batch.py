@@ -26,8 +26,7 @@ TIMES_AS_FAST = {"RICE_1": 18, "PLIO_1": 60, "HCOMPRESS_1": 2, "NOCOMPRESS": 60}
 
 
 def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine: str | None = None,
-           on_error: str = "raise", scaled: bool = True, fill_value=0, max_nbytes: int | None = None,
-           touched: bool = False) -> DecodeReport:
+           on_error: str = "raise", scaled: bool = True, fill_value=0, max_nbytes: int | None = None) -> DecodeReport:
     """
     Decode the tiles of a plan into an array.
 
@@ -52,8 +51,6 @@ def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine:
         For bad tiles of integers without BLANK; BLANK and NaN come first.
     max_nbytes : int, optional
         Largest scratch to allocate.
-    touched : bool
-        Whether the memory of `out` has been written to, unlike that of ``numpy.empty``; the fastest way to fill it differs.
 
     Returns
     -------
@@ -69,7 +66,7 @@ def decode(plan, source, out: np.ndarray, *, threads: int | None = None, engine:
     """
     selection = plan.selection
     image = image_settings(plan.params, out.dtype, engine, scaled, fill_value)
-    batch = _Batch(plan, image, selection.axes, out, selection.out_axes, touched=touched)
+    batch = _Batch(plan, image, selection.axes, out, selection.out_axes)
     n_pixels = prod(int(axis.size.sum()) for axis in selection.axes)
     return batch.decode(source, _thread_count(threads, plan.params, n_pixels), on_error, max_nbytes)
 
@@ -139,17 +136,17 @@ class _Batch:
     plan : ReadPlan
     image : dict
         What is the same for every tile, as `_kernels.TileBatch` takes it.
-    axes, out, out_axes, tiles, whole, touched
+    axes, out, out_axes, tiles, whole
         Of `_kernels.TileBatch`.
     """
 
     def __init__(self, plan, image: dict, axes: Sequence, out: np.ndarray, out_axes: Sequence, *,
-                 tiles: Sequence | None = None, whole: bool = False, touched: bool = False):
+                 tiles: Sequence | None = None, whole: bool = False):
         if len(axes) > _kernels.MAX_AXES:
             raise UnsupportedError(f"an image of {len(axes)} axes: tiles of more than {_kernels.MAX_AXES} are not decoded")
         self.plan, self.image, self.out = plan, image, out
         self._place = (axes, out, out_axes)
-        self._how = {"tiles": tiles, "whole": whole, "touched": touched}
+        self._how = {"tiles": tiles, "whole": whole}
         n_jobs = len(plan.table)
         self.status = np.zeros(n_jobs, np.int32)
         self.done, self.used = np.empty((2, n_jobs), np.int64)  # set with the status

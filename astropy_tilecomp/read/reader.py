@@ -201,7 +201,7 @@ class TileReader:
             if self._is_worth_caching(selection):
                 self._read_through_cache(selection, table, result, options)
             else:
-                self._read_past_cache(selection, table, result, options | {"touched": out is not None})
+                self._read_past_cache(selection, table, result, options)
         return result[()] if out is None and not result.ndim else result if out is None else out
 
     def _new_result(self, selection: Selection) -> np.ndarray:

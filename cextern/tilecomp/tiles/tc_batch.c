@@ -9,7 +9,6 @@
 #include "tc_plio.h"
 #include "tc_rice.h"
 #include "tc_shuffle.h"
-#include "tc_stream.h"
 
 #define ALIGNMENT 64
 #define SLACK 16 /* a group decodes at most this part of a tile more than is needed of it */
@@ -39,7 +38,6 @@ typedef struct {
     tc_block pixels;  /* decoded pixels that do not go straight to the output */
     tc_block working; /* what a decoder asks for; the bytes of a gzip tile before they are put in order */
     tc_gzip_decoder *gzip;
-    bool streams;     /* whole tiles are decoded into `pixels` and go to the output past the caches */
 } tc_worker;
 
 /* ---- memory ---- */
@@ -82,18 +80,6 @@ static size_t group_size(const tc_batch *batch)
     if (batch->image.algorithm != TC_RICE_1 || n == 0) return 1;
     const size_t fit = TC_BATCH_SCRATCH / aligned_size(n * batch->image.bytepix);
     return fit < 1 ? 1 : fit > TC_RICE_STREAMS_AT_ONCE ? TC_RICE_STREAMS_AT_ONCE : fit;
-}
-
-/* Whether whole tiles are decoded in the cache and then stored past it: a line of an output that is larger than the caches
- * would else be read from memory before it is changed.  Only PLIO_1 decodes fast enough for that to count. */
-static bool is_streamed(const tc_batch *batch)
-{
-    const size_t width = tc_type_size(batch->image.result);
-    size_t nbytes = width;
-
-    if (batch->image.algorithm != TC_PLIO_1 || !batch->touched || batch->job_out) return false;
-    for (size_t a = 0; a < batch->n_axes; a++) nbytes *= batch->axis[a].extent;
-    return nbytes >= TC_BATCH_STREAMED && width * largest_tile(batch) <= TC_BATCH_STREAMED_TILE;
 }
 
 size_t tc_batch_scratch(const tc_batch *batch)
@@ -236,7 +222,7 @@ static bool is_direct(const tc_batch *batch, const tc_job *job, tc_type from)
 /* Where the decoder shall write; NULL: no memory. */
 static void *target(tc_worker *worker, const tc_job *job, tc_type from)
 {
-    if (is_direct(worker->batch, job, from) && !worker->streams) return job->box.dst;
+    if (is_direct(worker->batch, job, from)) return job->box.dst;
     return reserve(&worker->pixels, job->n * tc_type_size(from)); /* all, for not every decoder can stop */
 }
 
@@ -244,7 +230,6 @@ static void *target(tc_worker *worker, const tc_job *job, tc_type from)
 static void finalize(const tc_worker *worker, tc_job *job, tc_type from, void *pixels)
 {
     const tc_batch *const batch = worker->batch;
-    const bool streamed = worker->streams && is_direct(batch, job, from);
     const tc_image *const image = &batch->image;
     tc_conversion *const conversion = &job->conversion;
 
@@ -256,9 +241,8 @@ static void finalize(const tc_worker *worker, tc_job *job, tc_type from, void *p
         return;
     }
     if (is_quantized(batch, job)) conversion->quantum = &job->quantum;
-    if (pixels == job->box.dst || streamed) {
+    if (pixels == job->box.dst) {
         if (!tc_conversion_is_copy(conversion) || conversion->swap) tc_convert(conversion, pixels, 0, job->n, pixels);
-        if (streamed) tc_stream_copy(job->box.dst, pixels, job->n * tc_type_size(image->result));
     } else {
         tc_place(&job->box, conversion, pixels);
     }
@@ -570,7 +554,6 @@ static bool open_job(const tc_batch *batch, size_t number, int64_t position, con
 
 static void close_worker(tc_worker *worker)
 {
-    if (worker->streams) tc_stream_end();
     if (worker->gzip) tc_gzip_decoder_free(worker->gzip);
     free(worker->pixels.memory);
     free(worker->working.memory);
@@ -580,7 +563,7 @@ tc_status tc_batch_decode(const tc_batch *batch, const int64_t *jobs, const int6
                           const uint8_t *src, size_t src_len, size_t *n_bad)
 {
     const size_t side_by_side = group_size(batch);
-    tc_worker worker = {.batch = batch, .streams = is_streamed(batch)};
+    tc_worker worker = {.batch = batch};
     tc_group group;
 
     *n_bad = 0;

@@ -14,8 +14,6 @@
 #include "tc_status.h"
 
 #define TC_BATCH_SCRATCH ((size_t)4 << 20) /* bytes; room for a group of tiles that are decoded side by side */
-#define TC_BATCH_STREAMED ((size_t)32 << 20) /* bytes of an output that is written past the caches, where that is faster */
-#define TC_BATCH_STREAMED_TILE ((size_t)1 << 20) /* bytes of a tile at most that is kept in a cache until it is complete */
 #define TC_MAX_TILE_PIXELS ((size_t)INT32_MAX)
 
 typedef enum { TC_RICE_1, TC_GZIP_1, TC_GZIP_2, TC_PLIO_1, TC_HCOMPRESS_1, TC_NOCOMPRESS } tc_algorithm;
@@ -66,7 +64,6 @@ typedef struct {
     uint8_t *out;                 /* where place 0 of every axis is */
     uint8_t **job_out;            /* NULL: all jobs share `out`; else where that of each job is, NULL for jobs never asked for */
     bool whole;                   /* decode tiles to the end, whatever is needed of them */
-    bool touched;                 /* the memory of the output has been written to: it need not be supplied and is in no cache */
     /* for each job */
     const int64_t *row, *nbytes;
     const uint8_t *column;        /* tc_column */

@@ -1,4 +1,8 @@
-"""Write the C source of the random numbers of dithering: python tools/dither_numbers.py > cextern/tilecomp/tc_dither_numbers.c"""
+"""
+Write the C source of the random numbers of dithering.
+
+``python tools/dither_numbers.py > cextern/tilecomp/quantize/tc_dither_numbers.c``
+"""
 
 import numpy as np
 

@@ -104,7 +104,7 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
     quantize_level : float
         Steps in one standard deviation of the noise; if negative, minus the step itself.
     gzip_level : int, optional
-        0 to 12; by default the fastest, which gives files about as large as zlib's level 1, which fpack takes.
+        0 to 12; by default 6 for GZIP_1 and 1 for GZIP_2, whose tiles are no larger than those of zlib's level 1, as fpack's.
     threads : int, optional
         Threads to use at most; 1 starts none.
     engine : {"kernel", "cfitsio"}, optional
@@ -226,7 +226,8 @@ def _is_finite(level) -> bool:
 
 def _settings(params: CompressionParams, quantize_level: float, gzip_level: int | None, engine: str | None) -> dict:
     """The fields of ``tc_encode_image`` that do not depend on the array."""
-    level = _kernels.GZIP_DEFAULT_LEVEL if gzip_level is None else gzip_level
+    default = _kernels.GZIP_PLANES_LEVEL if params.zcmptype == "GZIP_2" else _kernels.GZIP_PIXELS_LEVEL
+    level = default if gzip_level is None else gzip_level
     if not 0 <= level <= 12:
         raise ValueError(f"gzip_level is {gzip_level!r}, expected 0 to 12")
     if params.quantized and not _is_finite(quantize_level):

@@ -304,14 +304,14 @@ cdef extern from "tc_gzip.h" nogil:
     void tc_gzip_encoder_free(tc_gzip_encoder *)
     size_t tc_gzip_bound(size_t)
     tc_status tc_gzip_encode(tc_gzip_encoder *, const uint8_t *, size_t, size_t, uint8_t *, size_t, size_t *)
-    int TC_GZIP_DEFAULT_LEVEL
+    int TC_GZIP_PIXELS_LEVEL, TC_GZIP_PLANES_LEVEL
 
 cdef extern from "tc_shuffle.h" nogil:
     void tc_byteswap(const void *, size_t, size_t, void *)
     void tc_shuffle(const void *, size_t, size_t, uint8_t *)
     void tc_unshuffle(const uint8_t *, size_t, size_t, void *)
 
-GZIP_DEFAULT_LEVEL = TC_GZIP_DEFAULT_LEVEL
+GZIP_PIXELS_LEVEL, GZIP_PLANES_LEVEL = TC_GZIP_PIXELS_LEVEL, TC_GZIP_PLANES_LEVEL
 
 
 def gzip_bound(size_t nbytes):

@@ -27,7 +27,7 @@ class Gzip1(BigEndianCodec):
     Parameters
     ----------
     level : int
-        How hard `encode` tries, 0 to 12.
+        How hard libdeflate tries, 0 to 12; by default 6, whose members are no larger than those of zlib's level 1.
     tile_shape, dtype, engine
         As of `TileCodec`. Without `dtype`, plain bytes are decoded, and arrays of any type encoded; without a tile shape
         all that the member holds is decoded. Integer pixels of another width than `dtype` has are converted to it, clipped.
@@ -35,14 +35,14 @@ class Gzip1(BigEndianCodec):
     Notes
     -----
     Members that follow the first are bytes left over: `decode` refuses them, `decode_many` takes them as further tiles.
-    Both engines use libdeflate.
+    Both engines inflate with libdeflate.
     """
 
     codec_id = "astropy_tilecomp.gzip1"
     other_ids = ("FITS_GZIP1",)
     algorithm = "GZIP_1"
 
-    level: int = _kernels.GZIP_DEFAULT_LEVEL
+    level: int = _kernels.GZIP_PIXELS_LEVEL
 
     def __post_init__(self):
         super().__post_init__()
@@ -89,7 +89,9 @@ class Gzip2(Gzip1):
     ----------
     itemsize : int, optional
         Bytes of a pixel where there is no `dtype` to say it.
-    level, tile_shape, dtype, engine
+    level : int
+        1, the default, is an encoder of this package's own for byte planes; all others are libdeflate's levels.
+    tile_shape, dtype, engine
         As of `Gzip1`.
     """
 
@@ -97,6 +99,7 @@ class Gzip2(Gzip1):
     other_ids = ("FITS_GZIP2",)
     algorithm = "GZIP_2"
 
+    level: int = _kernels.GZIP_PLANES_LEVEL
     itemsize: int | None = None
 
     def __post_init__(self):

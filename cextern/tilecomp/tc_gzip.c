@@ -13,10 +13,9 @@ enum {
     TRAILER = 8  /* and behind it */
 };
 
-/* One of the two encoders, the other NULL. */
 struct tc_gzip_encoder {
     int level;
-    tc_deflate_encoder *own;
+    tc_deflate_encoder *own; /* for byte planes at TC_GZIP_PLANES_LEVEL, else NULL */
     struct libdeflate_compressor *libdeflate;
 };
 
@@ -75,10 +74,10 @@ tc_gzip_encoder *tc_gzip_encoder_new(int level)
 
     if (!encoder) return NULL;
     *encoder = (tc_gzip_encoder){.level = level};
-    if (level == TC_GZIP_DEFAULT_LEVEL) encoder->own = tc_deflate_encoder_new(tc_cpu_level());
-    else encoder->libdeflate = libdeflate_alloc_compressor(level);
-    if (encoder->own || encoder->libdeflate) return encoder;
-    free(encoder);
+    encoder->libdeflate = libdeflate_alloc_compressor(level);
+    if (level == TC_GZIP_PLANES_LEVEL) encoder->own = tc_deflate_encoder_new(tc_cpu_level());
+    if (encoder->libdeflate && (encoder->own || level != TC_GZIP_PLANES_LEVEL)) return encoder;
+    tc_gzip_encoder_free(encoder);
     return NULL;
 }
 
@@ -103,7 +102,7 @@ static size_t deflate(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_l
 {
     size_t nbytes;
 
-    if (!encoder->own) return libdeflate_deflate_compress(encoder->libdeflate, src, src_len, dst, dst_cap);
+    if (!encoder->own || !plane) return libdeflate_deflate_compress(encoder->libdeflate, src, src_len, dst, dst_cap);
     return tc_deflate(encoder->own, src, src_len, plane, dst, dst_cap, &nbytes) == TC_OK ? nbytes : 0;
 }
 

@@ -11,7 +11,10 @@
 typedef struct libdeflate_decompressor tc_gzip_decoder;
 typedef struct tc_gzip_encoder tc_gzip_encoder;
 
-#define TC_GZIP_DEFAULT_LEVEL 1 /* no larger than zlib's level 1, and the fastest: by tc_deflate */
+/* Levels that give streams no larger than zlib's level 1, as fast as can be: of pixels by libdeflate, of byte planes by tc_deflate.
+ * All other levels are libdeflate's. */
+#define TC_GZIP_PIXELS_LEVEL 6
+#define TC_GZIP_PLANES_LEVEL 1
 
 tc_gzip_decoder *tc_gzip_decoder_new(void); /* NULL: no memory */
 void tc_gzip_decoder_free(tc_gzip_decoder *decoder);
@@ -35,7 +38,7 @@ tc_gzip_encoder *tc_gzip_encoder_new(int level); /* 0 ... 12; NULL: no memory or
 void tc_gzip_encoder_free(tc_gzip_encoder *encoder);
 
 /* Deflate `src_len` bytes into one member (no name, time 0) of at most tc_gzip_bound(src_len) bytes.  The content
- * is byte planes of `plane` bytes each, or pixels (`plane` is 0): the level by default makes use of it. */
+ * is byte planes of `plane` bytes each, or pixels (`plane` is 0). */
 size_t tc_gzip_bound(size_t src_len);
 tc_status tc_gzip_encode(tc_gzip_encoder *encoder, const uint8_t *src, size_t src_len, size_t plane,
                          uint8_t *dst, size_t dst_cap, size_t *used);

@@ -9,9 +9,11 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -20,6 +22,7 @@ SUITES = (
     "astropy.io.fits", "astropy.nddata", "astropy.table", "astropy.wcs", "ccdproc", "sunpy.io", "sunpy.map", "reproject", "healsparse",
     "dkist",
 )
+TESTS_IN_SOURCES = {"healsparse"}  # the wheel has none
 REPOSITORY = Path(__file__).resolve().parent.parent
 TESTS = REPOSITORY / "tests"
 RESULTS = REPOSITORY / "build" / "downstream"
@@ -118,13 +121,32 @@ def name_in_results(node):
     return f"{'.'.join([path.removesuffix('.py').replace('/', '.'), *names[:-1]])}::{names[-1]}"
 
 
+def tests_of(suite):
+    """The arguments that lead pytest to the tests of an installed package."""
+    if suite not in TESTS_IN_SOURCES:
+        return ["--pyargs", suite]
+    folder = RESULTS / suite / "sources"
+    wanted = f"{suite}=={version(suite)}"
+    if not list(folder.glob("*/tests")):
+        options = ["-q", "--no-deps", "--no-build-isolation", "--no-binary", suite, "-d", str(folder)]
+        command = [sys.executable, "-m", "pip", "download", *options, wanted]
+        if subprocess.run(command).returncode:
+            raise SuiteError(f"the sources of {wanted} cannot be had")
+        with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+            archive.extractall(folder, filter="data")
+    found = list(folder.glob("*/tests"))
+    if not found:
+        raise SuiteError(f"the sources of {wanted} have no folder tests")
+    return [str(found[0])]
+
+
 def run_suite(suite, results, *options):
     """Run the tests of an installed package in parallel, check that pytest reached its end, and return their outcomes."""
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
     log = results.with_suffix(".log")
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "--hypothesis-profile=ci", "-p", "no:cacheprovider",
-               *options, "--rootdir", sysconfig.get_path("purelib"), f"--junitxml={results}", "--pyargs", suite]
+               *options, "--rootdir", sysconfig.get_path("purelib"), f"--junitxml={results}", *tests_of(suite)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))}
     with tempfile.TemporaryDirectory() as folder, log.open("w") as output:  # far from the pytest settings of this repository
         try:

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import CorruptTileError
 from . import _kernels
 from .config import require_integer
+from .gzip_fault import exact_status
 from .raw import BigEndianCodec, big_endian_bytes
 
 __all__ = ["Gzip1", "Gzip2"]
@@ -50,6 +51,7 @@ class Gzip1(BigEndianCodec):
 
     def _fill(self, source, content):
         status, used, nbytes = _kernels.gzip_inflate(source, content)
+        status = exact_status(status, bytes(source), content.size) if status else status
         if status == NO_SPACE:
             return used, content.size + 1
         self._check(status, None, None)

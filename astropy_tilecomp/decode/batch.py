@@ -12,7 +12,9 @@ import numpy as np
 from .. import threads as pool
 from ..codecs import _kernels
 from ..codecs import engine as engines
+from ..codecs.gzip_fault import exact_status
 from ..errors import CorruptTileError, TruncatedTileError, UnsupportedError
+from ..keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA, MASK_COLUMNS
 from ..tiling.columns import COLUMN_NAMES
 from ..tiling.descriptors import Fault
 from .report import BadTile, DecodeReport
@@ -20,6 +22,9 @@ from .runs import Runs
 from .settings import image_settings, is_int64, mask_settings
 
 __all__ = ["decode", "decode_tiles"]
+
+MAX_WIDTH = 8
+"""Bytes of a pixel at most."""
 
 TIMES_AS_FAST = {"RICE_1": 18, "PLIO_1": 60, "HCOMPRESS_1": 2, "NOCOMPRESS": 60}
 """How many pixels are decoded in the time that gzip takes for one; a job that is done in a millisecond is left to one thread."""
@@ -240,11 +245,19 @@ class _Batch:
             kind = TruncatedTileError if fault == Fault.OUTSIDE_FILE else CorruptTileError
             error = kind(plan.table.reason(job), **facts)
         else:
+            status, n_pixels, column = int(self.status[job]), prod(grid.shape_of(tile)), column or COLUMN_NAMES[plan.table.column[job]]
+            if self._is_gzip(column):
+                status = exact_status(status, bytes(source.read(offset, offset + nbytes)), MAX_WIDTH * n_pixels)
             error = engines.error_of(
-                int(self.status[job]), done=int(self.done[job]), used=int(self.used[job]), n_pixels=prod(grid.shape_of(tile)),
-                column=column or COLUMN_NAMES[plan.table.column[job]], byte_range=(start, start + nbytes), **facts,
+                status, done=int(self.done[job]), used=int(self.used[job]), n_pixels=n_pixels, column=column,
+                byte_range=(start, start + nbytes), **facts,
             )
         return BadTile(tile, row, grid.box(tile), error)
+
+    def _is_gzip(self, column: str) -> bool:
+        """Whether the tiles of a column are gzip members."""
+        algorithm = {COMPRESSED_DATA: self.plan.params.zcmptype, MASK_COLUMNS[0]: self.plan.params.zmaskcmp}.get(column, "")
+        return column == GZIP_COMPRESSED_DATA or algorithm in ("GZIP_1", "GZIP_2")
 
 
 def _threads_that_fit(threads: int, scratch_nbytes: int, max_nbytes: int | None) -> int:

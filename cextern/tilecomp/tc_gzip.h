@@ -20,17 +20,15 @@ tc_gzip_decoder *tc_gzip_decoder_new(void); /* NULL: no memory */
 void tc_gzip_decoder_free(tc_gzip_decoder *decoder);
 
 /* Inflate the member at the start of `src`, whatever it holds: `*nbytes` of content, `*used` bytes of the member.
- * TC_NO_SPACE (more than dst_cap bytes of content), and the errors of tc_gzip_decode() but TC_SIZE_MISMATCH. */
+ *   TC_NO_SPACE   more than dst_cap bytes of content, or a cut member
+ *   TC_CORRUPT    anything else that is wrong with it */
 tc_status tc_gzip_inflate(tc_gzip_decoder *decoder, const uint8_t *src, size_t src_len, uint8_t *dst, size_t dst_cap,
                           size_t *nbytes, size_t *used);
 
 /* Inflate the one member at `src` into `dst`, which has room for n pixels of `max_width` bytes (1, 2, 4 or 8).
  * `*width` = bytes a pixel, found from the length: 1, 2, 4 or 8; `*used` = bytes of the member.
- *   TC_BAD_MAGIC       not a gzip member
- *   TC_TRUNCATED       cut
- *   TC_CORRUPT         damaged
- *   TC_BAD_CHECKSUM    complete, but the checksum or the length behind it is that of another content
- *   TC_SIZE_MISMATCH   the content is longer than n * max_width, or not a whole width times n */
+ *   TC_SIZE_MISMATCH   the content is longer than n * max_width, or not a whole width times n; or a cut member
+ *   TC_CORRUPT         anything else that is wrong with it */
 tc_status tc_gzip_decode(tc_gzip_decoder *decoder, const uint8_t *src, size_t src_len, size_t n, size_t max_width,
                          uint8_t *dst, size_t *width, size_t *used);
 

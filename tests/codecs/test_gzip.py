@@ -99,7 +99,7 @@ def test_a_stream_that_inflates_without_end():
     tracemalloc.start()
     with pytest.raises(CorruptTileError, match="more than 512 bytes for 64 pixels"):
         Gzip1(dtype="i4", tile_shape=64).decode(bomb)
-    assert tracemalloc.get_traced_memory()[1] < 100_000
+    assert tracemalloc.get_traced_memory()[1] < 200_000
     tracemalloc.stop()
     assert Gzip1().decode(bomb).size == 30_000_000
 

@@ -13,12 +13,8 @@ typedef enum {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define TC_CPU_X86 1
-#define TC_TARGET_AVX2 __attribute__((target(TC_AVX2)))
-#define TC_TARGET_AVX512 __attribute__((target(TC_AVX512)))
 #else
 #define TC_CPU_X86 0
-#define TC_TARGET_AVX2
-#define TC_TARGET_AVX512
 #endif
 
 /* The best level that the processor has, or the lower one that ASTROPY_TILECOMP_CPU=portable|avx2|avx512 asks for.

@@ -52,7 +52,7 @@ typedef size_t tc_deflate_find_run(const uint8_t *src, size_t from, size_t end);
 /* Append the codes of n bytes. */
 typedef void tc_deflate_emit(tc_deflate_writer *out, const uint8_t *src, size_t n, const tc_deflate_literals *literals);
 
-tc_deflate_find_run tc_deflate_find_run_portable, tc_deflate_find_run_avx2, tc_deflate_find_run_avx512;
-tc_deflate_emit tc_deflate_emit_portable, tc_deflate_emit_avx2, tc_deflate_emit_avx512;
+tc_deflate_find_run TC_LEVELS(tc_deflate_find_run);
+tc_deflate_emit TC_LEVELS(tc_deflate_emit);
 
 #endif

@@ -1,4 +1,86 @@
-# The compiled module: functions over buffers, described in _kernels.pyx.
-from typing import Any
+# The compiled module: functions over buffers, described in _kernels.pyx and kernels/*.pxi.
 
-def __getattr__(name: str) -> Any: ...
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Bytes: TypeAlias = NDArray[np.uint8] | bytes | memoryview
+_Pixels: TypeAlias = NDArray[Any]
+
+STATUS: dict[str, int]
+MAX_AXES: int
+ALGORITHM_CODES: dict[str, int]
+ENGINE_CODES: dict[str, int]
+TYPE_CODES: dict[str, int]
+SCALING_CODES: dict[str, int]
+ENCODED_TILE: list[tuple[str, str]]
+GZIP_PIXELS_LEVEL: int
+GZIP_PLANES_LEVEL: int
+
+def cfitsio_version() -> int: ...
+def cpu_level() -> int: ...
+def rice_bound(n: int, bytepix: int, blocksize: int) -> int: ...
+def rice_decode(src: _Bytes, dst: _Pixels, n_tiles: int, blocksize: int, cfitsio: bool) -> tuple[int, int, int]: ...
+def rice_encode(src: _Pixels, dst: NDArray[np.uint8], blocksize: int, cfitsio: bool) -> tuple[int, int]: ...
+
+rice_decode_u8 = rice_decode
+rice_decode_i16 = rice_decode
+rice_decode_i32 = rice_decode
+rice_encode_u8 = rice_encode
+rice_encode_i16 = rice_encode
+rice_encode_i32 = rice_encode
+
+def plio_bound(n: int) -> int: ...
+def plio_decode(src: _Bytes, dst: NDArray[np.int32], n_tiles: int, offset: int, cfitsio: bool) -> tuple[int, int, int]: ...
+def plio_encode(src: NDArray[np.int32], dst: NDArray[np.uint8], offset: int, cfitsio: bool) -> tuple[int, int]: ...
+def hcompress_bound(nx: int, ny: int, bits: int) -> int: ...
+def hcompress_decode(
+    src: _Bytes, dst: NDArray[np.int32], n_tiles: int, nx: int, ny: int, bits: int, smooth: bool, cfitsio: bool
+) -> tuple[int, int, int]: ...
+def hcompress_encode(
+    src: NDArray[np.int32], dst: NDArray[np.uint8], nx: int, ny: int, scale: int, cfitsio: bool
+) -> tuple[int, int]: ...
+def gzip_bound(nbytes: int) -> int: ...
+def gzip_inflate(src: _Bytes, dst: NDArray[np.uint8]) -> tuple[int, int, int]: ...
+def gzip_encode(src: _Bytes, dst: NDArray[np.uint8], level: int, plane: int) -> tuple[int, int]: ...
+def byteswap(src: _Bytes, dst: NDArray[np.uint8], width: int) -> int: ...
+def shuffle(src: _Bytes, dst: NDArray[np.uint8], width: int) -> int: ...
+def unshuffle(src: _Bytes, dst: NDArray[np.uint8], width: int) -> int: ...
+def dequantize(
+    src: _Pixels, dst: _Pixels, zscale: float, zzero: float, method: int, zdither0: int, row: int, zblank: int | None
+) -> int: ...
+def quantize(
+    src: _Pixels, dst: NDArray[np.int32], nx: int, ny: int, row: int, q: float, method: int, zdither0: int, zblank: int
+) -> tuple[int, float, float, bool]: ...
+
+class TileBatch:
+    def __init__(
+        self,
+        image: Mapping[str, Any],
+        axes: Sequence[Any],
+        out: _Pixels,
+        out_axes: Sequence[int],
+        row: NDArray[np.int64],
+        nbytes: NDArray[np.int64],
+        column: NDArray[np.uint8],
+        status: NDArray[np.int32],
+        done: NDArray[np.int64],
+        used: NDArray[np.int64],
+        zscale: NDArray[np.float64] | None = None,
+        zzero: NDArray[np.float64] | None = None,
+        zblank: NDArray[np.int64] | None = None,
+        tiles: Sequence[Any] | None = None,
+        whole: bool = False,
+    ) -> None: ...
+    @property
+    def scratch_nbytes(self) -> int: ...
+    def decode(self, jobs: NDArray[np.int64], position: NDArray[np.int64], src: _Bytes) -> int: ...
+
+class TileEncoder:
+    def __init__(self, array: _Pixels, tile_shape: Sequence[int], settings: Mapping[str, Any]) -> None: ...
+    @property
+    def n_tiles(self) -> int: ...
+    def bound(self, n_tiles: int) -> int: ...
+    def encode(self, first: int, tiles: NDArray[np.uint8], dst: NDArray[np.uint8]) -> int: ...

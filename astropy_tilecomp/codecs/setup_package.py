@@ -11,6 +11,7 @@ from setuptools import Extension
 
 C_FOLDER = Path("cextern/tilecomp")
 MODULE_SOURCE = Path("astropy_tilecomp/codecs/_kernels.pyx")
+MODULE_PARTS = Path("astropy_tilecomp/codecs/kernels")  # which it includes
 COMPILE_ARGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fvisibility=hidden"]
 LIMITED_API = "0x030B0000"  # Python 3.11
 LEAVE_CFITSIO_OUT = "ASTROPY_TILECOMP_WITHOUT_CFITSIO"
@@ -54,7 +55,7 @@ def get_extensions():
         Extension(
             "astropy_tilecomp.codecs._kernels",
             sources=[str(MODULE_SOURCE), *c_files("*.c")],
-            depends=c_files("*.h"),
+            depends=[*c_files("*.h"), *map(str, sorted(MODULE_PARTS.glob("*.pxi")))],
             include_dirs=[*map(str, c_folders()), *found["include_dirs"]],
             library_dirs=found["library_dirs"],
             libraries=[*found["libraries"], "pthread", "m"],

@@ -1,8 +1,10 @@
 """Which engine runs, and which exception a C status becomes."""
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +91,11 @@ def test_an_unknown_cpu_level_is_not_passed_over(monkeypatch):
         engine.choose("kernel")
     monkeypatch.setenv("ASTROPY_TILECOMP_CPU", "")
     assert engine.choose("kernel") == "kernel"
+
+
+def test_the_stub_of_the_kernels_names_what_they_have():
+    tree = ast.parse((Path(_kernels.__file__).parent / "_kernels.pyi").read_text())
+    stated = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    stated |= {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign) and not node.target.id.startswith("_")}
+    stated |= {target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets}
+    assert stated == {name for name in vars(_kernels) if not name.startswith("_")}

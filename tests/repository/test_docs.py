@@ -158,6 +158,6 @@ def test_blocks_are_found():
 def test_every_setting_is_on_its_page():
     page = (REPOSITORY / "docs" / "settings.rst").read_text()
     folders = [REPOSITORY / "astropy_tilecomp", REPOSITORY / "cextern" / "tilecomp", REPOSITORY / "tests"]
-    sources = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".pyx", ".c", ".h")]
+    sources = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".pyx", ".pxi", ".c", ".h")]
     names = {name for path in sources for name in re.findall(r"ASTROPY_TILECOMP_[A-Z]+(?:_[A-Z]+)*", path.read_text())}
     assert {name for name in names if name not in page} == set()

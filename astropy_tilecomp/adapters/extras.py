@@ -10,11 +10,6 @@ def extra(name: str):
     """
     Import optional packages inside this block.
 
-    Parameters
-    ----------
-    name : str
-        The extra of this package that installs them.
-
     Raises
     ------
     ImportError

@@ -127,20 +127,6 @@ def plot_maps(measured: TileMaps, pixels: np.ndarray | None = None, *, maps: Seq
     """
     Draw what `map_tiles` measured.
 
-    Parameters
-    ----------
-    measured : TileMaps
-        What it gave.
-    pixels : (ny, nx) ndarray, optional
-        The image or a thinned out form of it, to be drawn in front.
-    maps, plane, output, dpi, format : optional
-        As of `plot`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        As of `plot`.
-
     Raises
     ------
     ValueError, ImportError

@@ -82,25 +82,6 @@ class TileBackend(BackendEntrypoint):
         """
         Open a file.
 
-        Parameters
-        ----------
-        filename_or_obj : path, URL or file object
-            The FITS file, or the path of references to one (JSON, or a directory of parquet files).
-        drop_variables : str or iterable of str, optional
-            Variables to leave out.
-        hdu : int, str, (str, int) or list of them, optional
-            The images to take; by default all.
-        scaled : bool
-            Apply BSCALE, BZERO and BLANK.
-        storage_options : dict, optional
-            What fsspec needs to open a URL.
-        chunk_nbytes : int
-            Bytes of a preferred chunk, about.
-
-        Returns
-        -------
-        xarray.Dataset
-
         Raises
         ------
         HeaderError

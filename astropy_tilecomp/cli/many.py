@@ -33,16 +33,6 @@ def expand(names: Sequence[str]) -> list[str]:
     """
     Put the files in the place of patterns.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Paths, URLs, patterns such as ``*.fits``, and "-" for standard input.
-
-    Returns
-    -------
-    list of str
-        The files in order, each once.
-
     Raises
     ------
     Failure
@@ -63,26 +53,7 @@ def expand(names: Sequence[str]) -> list[str]:
 
 
 def for_each(files: Sequence[str], work: Callable, *, jobs: int | None = None, quiet: bool = False) -> list:
-    """
-    Do the same with each of many files; an error of one does not keep the others from it.
-
-    Parameters
-    ----------
-    files : sequence of str
-        The files.
-    work : callable
-        Called with a file, the threads that it may use, and what tells how far it is.
-    jobs : int, optional
-        Threads at most; by default as many as there are cores.
-    quiet : bool
-        Show no bars.
-
-    Returns
-    -------
-    list
-        What `work` gave for each file without an error, in their order; the exit code of the command becomes 1 if there was
-        one with an error.
-    """
+    """Do the same with each of many files; an error of one does not keep the others from it."""
     jobs = jobs or pool_size()
     with bars(quiet) as shown:
         if len(files) == 1 or jobs == 1:

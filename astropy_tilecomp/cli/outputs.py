@@ -32,15 +32,6 @@ def check_output(files: list[str], output: str | None, rename: Callable[[str], s
     """
     Refuse an output that cannot take all files.
 
-    Parameters
-    ----------
-    files : list of str
-        The files.
-    output : str, optional
-        What the user asks for.
-    rename : callable
-        What makes the usual name of an output, as for `output_for`.
-
     Raises
     ------
     click.UsageError
@@ -73,20 +64,6 @@ def output_for(name: str, output: str | None, rename: Callable[[str], str]) -> s
     """
     Name of the output of one file.
 
-    Parameters
-    ----------
-    name : str
-        The file.
-    output : str, optional
-        What the user asks for.
-    rename : callable
-        What makes the usual name of it.
-
-    Returns
-    -------
-    str
-        A path, or "-".
-
     Raises
     ------
     FileNotFoundError
@@ -105,19 +82,7 @@ def output_for(name: str, output: str | None, rename: Callable[[str], str]) -> s
 
 @contextmanager
 def writing(target: str) -> Iterator[str]:
-    """
-    Name a file to write; what is meant for standard output goes there once it is complete.
-
-    Parameters
-    ----------
-    target : str
-        A path, or "-".
-
-    Yields
-    ------
-    str
-        The path to write.
-    """
+    """Name a file to write; what is meant for standard output goes there once it is complete."""
     if target != STANDARD:
         yield target
         return

@@ -25,19 +25,7 @@ class Bars:
 
     @contextmanager
     def bar(self, name: str) -> Iterator[Callable[[int, int], None]]:
-        """
-        Show a bar while a file is worked on.
-
-        Parameters
-        ----------
-        name : str
-            What to call it.
-
-        Yields
-        ------
-        callable
-            To be called with what is done, and with all there is to do.
-        """
+        """Show a bar while a file is worked on."""
         if self._progress is None:
             yield lambda done, total: None
             return
@@ -54,18 +42,7 @@ class Bars:
 
 @contextmanager
 def bars(quiet: bool) -> Iterator[Bars]:
-    """
-    Draw bars inside a block.
-
-    Parameters
-    ----------
-    quiet : bool
-        Whether the user wants none.
-
-    Yields
-    ------
-    Bars
-    """
+    """Draw bars inside a block."""
     if quiet or not sys.stderr.isatty() or find_spec("rich") is None:
         yield Bars()
         return

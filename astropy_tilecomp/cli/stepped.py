@@ -19,18 +19,6 @@ def stepped(cutout: tc.Cutout, steps: Sequence[int]) -> tc.Cutout:
     """
     Take every so many pixels of a cutout.
 
-    Parameters
-    ----------
-    cutout : Cutout
-        With pixels.
-    steps : sequence of int
-        For each axis, C order; axes that are not named are whole.
-
-    Returns
-    -------
-    Cutout
-        CRPIX, CDELT or CD of its header are those of the pixels that are left.
-
     Raises
     ------
     UnsupportedError

@@ -15,20 +15,7 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence], *, title: str = "", bold_row: int | None = None) -> None:
-    """
-    Print a table.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Headings; columns of numbers begin with ">" and are set to the right.
-    rows : iterable of sequence
-        The cells, turned into text.
-    title : str
-        A line above.
-    bold_row : int, optional
-        Which row stands out.
-    """
+    """Print a table."""
     names = [name.lstrip(">") for name in columns]
     cells = [names, *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(row[number]) for row in cells) for number in range(len(columns))]

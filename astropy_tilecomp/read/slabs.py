@@ -62,21 +62,7 @@ class Slab:
             yield where, row, (start, start + nbytes)
 
     def decoded(self, engine: str | None = None) -> tuple[np.ndarray, DecodeReport]:
-        """
-        Decode the tiles.
-
-        Parameters
-        ----------
-        engine : {"kernel", "cfitsio"}, optional
-            By default ASTROPY_TILECOMP_ENGINE, else "kernel".
-
-        Returns
-        -------
-        pixels : ndarray
-            The stored pixels, bad tiles filled.
-        report : DecodeReport
-            Which tiles are bad.
-        """
+        """Decode the tiles."""
         pixels = np.zeros(self.selection.shape, self.params.dtype)
         job = plan(self.params, self.selection, self.table, gap=self.data.gap, max_range=self.data.max_range)
         report = decode(job, self.data, pixels, engine=engine, on_error="fill", scaled=False, threads=self.threads,
@@ -88,24 +74,6 @@ def slabs_of(source: ByteSource, found: FoundHDU, params: CompressionParams, tab
              max_nbytes: int | None = None) -> Iterator[Slab]:
     """
     Cut an image into slabs.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The whole file.
-    found : FoundHDU
-        Where the image is.
-    params, table : CompressionParams, TileTable
-        What its header says, and the entries of all its tiles.
-    threads : int, optional
-        Threads to use at most.
-    max_nbytes : int, optional
-        Largest array to allocate; by default ASTROPY_TILECOMP_MAX_NBYTES, else half of the memory.
-
-    Yields
-    ------
-    Slab
-        In row order; together they hold every tile once.
 
     Raises
     ------

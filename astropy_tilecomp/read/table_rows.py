@@ -45,20 +45,7 @@ class TableRows:
             )
 
     def entries(self, rows: np.ndarray) -> tuple[TileTable, int, int]:
-        """
-        The entries of some rows.
-
-        Parameters
-        ----------
-        rows : (n,) ndarray of int64
-            Table rows, ascending.
-
-        Returns
-        -------
-        table : TileTable
-        n_requests, nbytes : int
-            Reads that took, and the bytes they gave.
-        """
+        """The entries of some rows."""
         layout = self._layout
         with self._lock:
             if self._known is None:
@@ -85,20 +72,6 @@ class TableRows:
 def read_table(source: ByteSource, found: FoundHDU) -> tuple[CompressionParams, TileTable]:
     """
     Read the whole table of a compressed image.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The whole file.
-    found : FoundHDU
-        Where the image is.
-
-    Returns
-    -------
-    params : CompressionParams
-        What its header says.
-    table : TileTable
-        One entry for each tile.
 
     Raises
     ------

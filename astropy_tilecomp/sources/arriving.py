@@ -14,23 +14,7 @@ __all__ = ["arriving", "length_of"]
 
 
 def arriving(ranges: Sequence[Range], head: memoryview, begin: Callable[[Range], Future]) -> Iterator[tuple[int, Any]]:
-    """
-    Ask for ranges and give each as soon as it is there; only so many bytes are asked for ahead of the reader.
-
-    Parameters
-    ----------
-    ranges : sequence of (int, int)
-        Start and stop of each.
-    head : memoryview
-        The first bytes of the source; ranges within them are not asked for.
-    begin : callable
-        Asks for a range, and gives the future of its bytes, or of an exception as a value.
-
-    Yields
-    ------
-    int, buffer
-        Place of a range in `ranges`, and what came.
-    """
+    """Ask for ranges and give each as soon as it is there; only so many bytes are asked for ahead of the reader."""
     arrived: SimpleQueue[Future] = SimpleQueue()
     pending: dict[Future, tuple[int, Range]] = {}
     waiting: deque[tuple[int, Range]] = deque()

@@ -131,15 +131,6 @@ def source_at_url(url: str, storage_options: dict, settings: RemoteSettings | Ma
     """
     The source of a file at an fsspec URL, chained ones too.
 
-    Parameters
-    ----------
-    url : str
-        The URL; a local one gives a `FileSource`.
-    storage_options : dict
-        What fsspec needs to open it.
-    settings : RemoteSettings or mapping, optional
-        How to read it.
-
     Raises
     ------
     ImportError
@@ -159,15 +150,6 @@ def source_in_store(store, path: str, settings: RemoteSettings | Mapping | None 
     """
     The source of a file in an fsspec file system or an obstore store.
 
-    Parameters
-    ----------
-    store : fsspec.AbstractFileSystem or obstore store
-        Where the file lies; of a local fsspec file system the file itself is opened.
-    path : str
-        The file in it.
-    settings : RemoteSettings or mapping, optional
-        How to read it.
-
     Raises
     ------
     TypeError
@@ -184,13 +166,6 @@ def source_in_store(store, path: str, settings: RemoteSettings | Mapping | None 
 def transport_for(store, path: str) -> Transport:
     """
     The transport of a file in an fsspec file system or an obstore store.
-
-    Parameters
-    ----------
-    store : fsspec.AbstractFileSystem or obstore store
-        Where the file lies.
-    path : str
-        The file in it.
 
     Raises
     ------

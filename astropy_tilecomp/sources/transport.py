@@ -60,15 +60,6 @@ class Transport:
         """
         Request one range, once.
 
-        Parameters
-        ----------
-        start, stop : int
-            First byte and the byte after the last.
-        version : str or None
-            The version that is expected; a transport may leave it to the caller to compare.
-        timeout : float
-            Seconds without progress after which to give up.
-
         Raises
         ------
         FileNotFoundError, PermissionError, SourceError

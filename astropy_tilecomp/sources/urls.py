@@ -10,19 +10,7 @@ _SECRET_WORDS = ("auth", "credential", "key", "pass", "policy", "secret", "sig",
 
 
 def public_url(url: str) -> str:
-    """
-    A URL as it may be shown.
-
-    Parameters
-    ----------
-    url : str
-        Any URL.
-
-    Returns
-    -------
-    str
-        Without user, password and query.
-    """
+    """A URL as it may be shown."""
     parts = urlsplit(url)
     if "@" not in parts.netloc and not parts.query:
         return url
@@ -31,19 +19,7 @@ def public_url(url: str) -> str:
 
 
 def has_secret(url: str) -> bool:
-    """
-    Whether a URL may hold a credential.
-
-    Parameters
-    ----------
-    url : str
-        Any URL.
-
-    Returns
-    -------
-    bool
-        True if it names a user, or has a query parameter that may be a credential.
-    """
+    """Whether a URL may hold a credential."""
     parts = urlsplit(url)
     names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return "@" in parts.netloc or any(word in name for name in names for word in _SECRET_WORDS)

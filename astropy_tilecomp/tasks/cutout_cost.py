@@ -41,25 +41,7 @@ class CutoutCost:
 
 def cutout_cost(params: CompressionParams, table: TileTable, shape: tuple[int, int] = CUTOUT_SHAPE,
                 place: tuple[float, float] = (0.5, 0.5)) -> CutoutCost:
-    """
-    Count what a small box of an image costs to fetch.
-
-    Parameters
-    ----------
-    params : CompressionParams
-        Parameters of the image, which has two axes or more and pixels.
-    table : TileTable
-        All of its tiles.
-    shape : (int, int), optional
-        Pixels of the box along the last two axes; along others it has one.
-    place : (float, float), optional
-        Where the box is along these axes, 0 for the first place and 1 for the last; by default in the middle.
-
-    Returns
-    -------
-    CutoutCost
-        With the settings of the environment for remote files.
-    """
+    """Count what a small box of an image costs to fetch."""
     wanted = tuple(min(size, n) for size, n in zip((*[1] * (params.ndim - 2), *shape), params.image_shape))
     places = (*[0.5] * (params.ndim - 2), *place)
     starts = [int((n - size) * part) for size, n, part in zip(wanted, params.image_shape, places)]

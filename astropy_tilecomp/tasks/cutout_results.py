@@ -78,15 +78,6 @@ class Cutout:
         """
         Write the cutout to a FITS file of its own.
 
-        Parameters
-        ----------
-        path : str or path-like
-            The file; it appears only when it is complete.
-        compress : bool
-            Tile-compress it, without loss; False writes a plain primary HDU.
-        overwrite : bool
-            Whether an existing file may be replaced.
-
         Raises
         ------
         ValueError
@@ -151,15 +142,7 @@ class Cutouts(Sequence):
             raise ExceptionGroup(f"{len(self.errors)} of {len(self)} cutouts failed", [error for _, error in self.errors])
 
     def table(self):
-        """
-        The results as a table.
-
-        Returns
-        -------
-        astropy.table.Table
-            A row for each file: ``file``, ``shape`` and ``origin`` as text, ``path``, ``n_requests``, ``nbytes`` and
-            ``error``, which is empty where all went well; and ``pixels``, if there are any and all have one shape.
-        """
+        """The results as a table."""
         from astropy.table import Table
 
         columns: dict[str, list | np.ndarray] = {

@@ -142,16 +142,6 @@ def packed_name(name: str) -> str:
     """
     Name of the compressed file beside a plain one.
 
-    Parameters
-    ----------
-    name : str
-        The plain file.
-
-    Returns
-    -------
-    str
-        The same with ``.fz`` behind it, in place of the ending of a file that is compressed as a whole.
-
     Raises
     ------
     ValueError

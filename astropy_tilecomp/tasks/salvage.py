@@ -149,19 +149,7 @@ def salvage(path, output=None, *, overwrite: bool = False, fill_value: int = 0, 
 
 
 def salvaged_name(name: str) -> str:
-    """
-    Name of the salvaged file beside a damaged one.
-
-    Parameters
-    ----------
-    name : str
-        The damaged file.
-
-    Returns
-    -------
-    str
-        ``a.salvaged.fits.fz`` for ``a.fits.fz``; ``.salvaged`` stands before the first dot of other names.
-    """
+    """Name of the salvaged file beside a damaged one."""
     folder, base = os.path.split(name)
     stem, dot, rest = base.partition(".fits") if ".fits" in base else base.partition(".")
     return os.path.join(folder, f"{stem}.salvaged{dot}{rest}")

@@ -133,16 +133,6 @@ def estimate_noise(pixels: np.ndarray) -> float:
     """
     Estimate the noise of an image from differences of pixels along its last axis.
 
-    Parameters
-    ----------
-    pixels : ndarray
-        The image, or a tile of it; NaNs do not count.
-
-    Returns
-    -------
-    float
-        Standard deviation; NaN where fewer than five pixels stand side by side.
-
     Notes
     -----
     0.6052697 times the median of abs(2 x[i] - x[i-2] - x[i+2]): objects that vary slowly fall out, and so do a few bright

@@ -78,16 +78,6 @@ def unpacked_name(name: str) -> str:
     """
     Name of the plain file beside a compressed one.
 
-    Parameters
-    ----------
-    name : str
-        The compressed file.
-
-    Returns
-    -------
-    str
-        The same without ``.fz``.
-
     Raises
     ------
     ValueError

@@ -255,22 +255,7 @@ def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads
 
 
 def fault_of(hdu: int, bad: BadTile, engine: str = "") -> TileFault:
-    """
-    Describe a bad tile as data.
-
-    Parameters
-    ----------
-    hdu : int
-        Number of the HDU.
-    bad : BadTile
-        What decoding gave.
-    engine : str, optional
-        The only engine that refused it, where others did not.
-
-    Returns
-    -------
-    TileFault
-    """
+    """Describe a bad tile as data."""
     error = bad.error
     reason = getattr(error, "reason", "") or str(error)
     return TileFault(
@@ -295,22 +280,6 @@ def bad_tiles(source: ByteSource, found: FoundHDU, params: CompressionParams, ta
               threads: int | None = None, max_nbytes: int | None = None) -> Iterator[BadTile]:
     """
     Decode every tile of one image, and give those that cannot be.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The whole file.
-    found : FoundHDU
-        Where the image is.
-    params, table : CompressionParams, TileTable
-        What `read_table` gave for it.
-    threads, max_nbytes : int, optional
-        As of `verify`.
-
-    Yields
-    ------
-    BadTile
-        In row order.
 
     Raises
     ------

@@ -21,18 +21,6 @@ def replacing(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """
     Write a file that takes the place of `path` when the block ends well, and leaves no trace when it does not.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file; a symbolic link is followed, an existing file keeps its permissions.
-    overwrite : bool
-        Whether an existing file may be replaced.
-
-    Yields
-    ------
-    binary file, open for reading and writing
-        In the folder of `path`, on the same file system.
-
     Raises
     ------
     FileExistsError
@@ -72,16 +60,6 @@ OTHER_FORMATS = (".jpg", ".jpeg", ".png", ".gif", ".tif", ".tiff", ".pdf", ".npy
 def replacing_fits(path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """
     Write a FITS file as `replacing` does; it is gzipped if its name ends in ``.gz``.
-
-    Parameters
-    ----------
-    path, overwrite
-        As of `replacing`.
-
-    Yields
-    ------
-    binary file, open for reading and writing
-        For the file as it is before gzip.
 
     Raises
     ------
@@ -147,15 +125,6 @@ def sync_folder(folder: str) -> None:
 def copy_range(source: BinaryIO, start: int, stop: int, target: BinaryIO) -> None:
     """
     Copy bytes of one open file to the end of what was written to another.
-
-    Parameters
-    ----------
-    source : binary file
-        With a descriptor.
-    start, stop : int
-        Which bytes.
-    target : binary file
-        With a descriptor; its position moves on.
 
     Raises
     ------

@@ -84,28 +84,6 @@ class TileSpool:
         """
         Write header, table and heap.
 
-        Parameters
-        ----------
-        file : binary file
-            Where; its position moves on.
-        cards : sequence of str
-            Card images of the image header.
-        style : {"cfitsio", "astropy"}
-            Layout of header and table.
-        quantize_level : float, optional
-            To be noted in the header.
-        descriptor : {"P", "Q"}, optional
-            By default what the size of the heap asks for.
-        checksum : bool
-            Write CHECKSUM and DATASUM.
-        spare_blocks : int
-            Blank header blocks before END.
-
-        Returns
-        -------
-        int
-            Bytes written.
-
         Raises
         ------
         ValueError

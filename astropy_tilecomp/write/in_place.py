@@ -44,20 +44,7 @@ def undone_on_failure(file: BinaryIO, header_offset: int, heap_stop: int, rows_s
 
 @contextmanager
 def appending(file: BinaryIO) -> Iterator[BinaryIO]:
-    """
-    Append to an open file; if anything goes wrong, such as for want of space, what was appended is cut off again.
-
-    Parameters
-    ----------
-    file : binary file
-        Open for appending; it is at its end afterwards.
-
-    Yields
-    ------
-    binary file, open for reading and writing
-        Another one with the same descriptor; `file` itself if it has none. Bytes that it holds back and cannot write are given
-        up with it, where `file` would write them when it is closed.
-    """
+    """Append to an open file; if anything goes wrong, such as for want of space, what was appended is cut off again."""
     with _cut_off_on_failure(file):
         try:
             descriptor = os.dup(file.fileno())

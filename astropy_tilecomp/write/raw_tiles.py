@@ -23,21 +23,7 @@ def keeps_raw(columns: Collection[str]) -> bool:
 
 
 def as_columns_allow(tiles: EncodedTiles, columns: Collection[str]) -> EncodedTiles:
-    """
-    Inflate the tiles of GZIP_COMPRESSED_DATA where the table has UNCOMPRESSED_DATA instead.
-
-    Parameters
-    ----------
-    tiles : EncodedTiles
-        New tiles.
-    columns : collection of str
-        Names of the columns that the table has.
-
-    Returns
-    -------
-    EncodedTiles
-        `tiles` itself if nothing has to be done.
-    """
+    """Inflate the tiles of GZIP_COMPRESSED_DATA where the table has UNCOMPRESSED_DATA instead."""
     gzipped = tiles.column == _GZIPPED
     if not keeps_raw(columns) or not gzipped.any():
         return tiles

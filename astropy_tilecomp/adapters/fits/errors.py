@@ -35,19 +35,7 @@ class CfitsioTrailingBytesError(CfitsioTileError, TrailingBytesError):
 
 
 def as_cfitsio_error(error: CorruptTileError) -> CfitsioTileError:
-    """
-    The same error as one that is also astropy's.
-
-    Parameters
-    ----------
-    error : CorruptTileError
-        What the reader raised.
-
-    Returns
-    -------
-    CfitsioTileError
-        With the same attributes; of the kind of `error`.
-    """
+    """The same error as one that is also astropy's."""
     if isinstance(error, CfitsioTileError):
         return error
     if isinstance(error, TruncatedTileError):
@@ -62,14 +50,5 @@ def as_cfitsio_error(error: CorruptTileError) -> CfitsioTileError:
 
 
 def with_cfitsio_words(error: NotEncodableError, algorithm: str) -> NotEncodableError:
-    """
-    The same error with cfitsio's words at the end.
-
-    Parameters
-    ----------
-    error : NotEncodableError
-        What the encoder raised.
-    algorithm : str
-        ZCMPTYPE.
-    """
+    """The same error with cfitsio's words at the end."""
     return NotEncodableError(f"{error}; cfitsio: {_ENCODER_WORDS.get(algorithm, _OTHER_ENCODER_WORDS)}", error.tile, error.row)

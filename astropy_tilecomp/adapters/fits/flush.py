@@ -103,14 +103,7 @@ class TileFlushing:
 
 
 def has_changed(hdu) -> bool:
-    """
-    Whether an HDU is new, or its header or, as far as that can be told, its data are not those of the file.
-
-    Parameters
-    ----------
-    hdu : astropy HDU
-        Of a list; what is going to be written of a compressed image is made already.
-    """
+    """Whether an HDU is new, or its header or, as far as that can be told, its data are not those of the file."""
     if not isinstance(hdu, CompImageHDU):
         return hdu._new or hdu._header._modified or hdu._has_data
     table = hdu._bintable

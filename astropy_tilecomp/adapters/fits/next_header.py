@@ -47,21 +47,7 @@ class NextHeader(NamedTuple):
 
 
 def next_header(read: Callable[[int], bytes], is_plain: bool = True) -> NextHeader:
-    """
-    Read a header as far as astropy does.
-
-    Parameters
-    ----------
-    read : callable
-        Gives that many of the next bytes, from the first of the header; fewer where there are no more.
-    is_plain : bool
-        Whether astropy tries its fast way of reading: of files, not of bytes in memory.
-
-    Returns
-    -------
-    NextHeader
-        The header.
-    """
+    """Read a header as far as astropy does."""
     blocks: list[bytes] = []
     while len(blocks) < MOST_BLOCKS:
         blocks.append(block := read(BLOCK_SIZE))
@@ -82,20 +68,7 @@ def _place(end: re.Pattern, data: bytes) -> int | None:
 
 
 def impossible_size(header: NextHeader) -> str | None:
-    """
-    Find what would fill all memory.
-
-    Parameters
-    ----------
-    header : NextHeader
-        Of an HDU.
-
-    Returns
-    -------
-    str or None
-        What is wrong: the card of a size that is text, which is repeated as often as the others say, or of a NAXIS of more
-        axes than FITS knows, which are listed before any of them is looked for; or that there is no END.
-    """
+    """Say what of a header would fill all memory: a size that is text, more axes than FITS knows, or no END; else None."""
     if header.is_endless:
         return f"no END card in {MOST_BLOCKS} blocks"
     sizes: dict[str, bytes] = {}

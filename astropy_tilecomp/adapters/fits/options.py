@@ -66,26 +66,7 @@ def given_settings(compression_type, **settings) -> set[str]:
 
 
 def fitting_tile_shape(shape, asked, known, algorithm: str) -> tuple[int, ...]:
-    """
-    The tile shape of pixels that replace others.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of the new pixels.
-    asked : tuple of int or None
-        Tile shape that the user asked for.
-    known : tuple of int or None
-        That of the old pixels, if they are in a file.
-    algorithm : str
-        ZCMPTYPE.
-
-    Returns
-    -------
-    tuple of int
-        The one that was asked for, else the old one, where the number of axes is the same and HCOMPRESS_1 can have it; else
-        the default.
-    """
+    """The tile shape of pixels that replace others."""
     if asked is not None and len(asked) == len(shape):
         return asked
     if known is not None and len(known) == len(shape) and algorithm != "HCOMPRESS_1":

@@ -70,20 +70,7 @@ class Original:
         )
 
     def changed_tiles(self, data) -> np.ndarray:
-        """
-        Compare an image with the file.
-
-        Parameters
-        ----------
-        data : array_like of the image's shape
-            The pixels now.
-
-        Returns
-        -------
-        (n,) ndarray of bool
-            For each table row, whether a pixel of its tile changed; NaN counts as equal to NaN, and a tile that is damaged in
-            the file as changed.
-        """
+        """Compare an image with the file."""
         changed = np.zeros(self.grid.n_tiles, bool)
         for first, slab in slabs(self.grid):
             differs = self._compared(unmasked(data[slab]), slab)
@@ -91,18 +78,7 @@ class Original:
         return changed
 
     def holds(self, data, changed: np.ndarray, *, rounded: bool = False) -> bool:
-        """
-        Tell whether new pixels can be stored beside the old ones, and come back as they are.
-
-        Parameters
-        ----------
-        data : array_like of the image's shape
-            The pixels now.
-        changed : (n,) ndarray of bool
-            For each table row, whether a pixel of its tile changed.
-        rounded : bool
-            Whether the nearest scaled integers will do.
-        """
+        """Tell whether new pixels can be stored beside the old ones, and come back as they are."""
         if not self.can_mix:
             return False
         if not self._scaled or self.params.quantized:
@@ -137,18 +113,7 @@ class Original:
         return differs
 
     def tiles(self, rows: np.ndarray) -> Iterator[EncodedTiles]:
-        """
-        The tiles of some rows as they are in the file.
-
-        Parameters
-        ----------
-        rows : (n,) ndarray of int64
-            Table rows, ascending.
-
-        Yields
-        ------
-        EncodedTiles
-        """
+        """The tiles of some rows as they are in the file."""
         table = self._table()
         for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1):
             if len(run) == 0:

@@ -66,30 +66,6 @@ def choose_storage(data, header: Mapping, algorithm: str, *, lossless: bool, ask
     """
     Choose how pixels are stored.
 
-    Parameters
-    ----------
-    data : array_like
-        The pixels as the user sees them.
-    header : mapping
-        Header of the image: BSCALE, BZERO and BLANK in it are those that the user gave to integers.
-    algorithm : str
-        What is to hold them.
-    lossless : bool
-        Whether floats are to be kept as they are.
-    asked : bool
-        Whether the user asked for the algorithm; else it is that of the file, or the default.
-    are_stored : bool
-        Whether the pixels are stored ones, which BSCALE and BZERO of the header scale, floats too.
-    old : CompressionParams, optional
-        How the pixels in the file are stored, if they are scaled or blank integers.
-    rounded : bool
-        Round pixels to those integers (``scale_back=True``).
-
-    Returns
-    -------
-    Storage
-        A warning was issued if another algorithm has to hold them, or if they were narrowed to 32 bits.
-
     Raises
     ------
     ValueError
@@ -191,15 +167,6 @@ def of_type(values, dtype: np.dtype, *, rounded: bool = False) -> np.ndarray:
     """
     Convert values to be assigned to an array in memory, as strictly as those that are assigned on disk.
 
-    Parameters
-    ----------
-    values : array_like
-        Real numbers.
-    dtype : numpy dtype
-        Of the array.
-    rounded : bool
-        Whether the nearest integers will do.
-
     Raises
     ------
     ValueError
@@ -228,23 +195,7 @@ def nearest_stored(values: np.ndarray, params: CompressionParams) -> np.ndarray 
 
 
 def describe_pixels(header: fits.Header, params: CompressionParams, *, scale: bool = True) -> fits.Header:
-    """
-    Make an image header say what is stored.
-
-    Parameters
-    ----------
-    header : fits.Header
-        Header of the image; it is not changed.
-    params : CompressionParams
-        What is stored.
-    scale : bool
-        Whether BSCALE, BZERO and BLANK have to be those of `params`; else they stay as they are.
-
-    Returns
-    -------
-    fits.Header
-        A copy with BITPIX, NAXIS and NAXISn of `params`; cards that say so already stay where they are.
-    """
+    """Make an image header say what is stored."""
     header = header.copy()
     header.set("BITPIX", params.zbitpix, after=0)
     header.set("NAXIS", params.ndim, after="BITPIX")

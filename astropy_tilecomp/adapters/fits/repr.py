@@ -12,19 +12,7 @@ _CELL = "padding: 0 1em 0 0; text-align: left; vertical-align: top"
 
 
 def facts_of(hdu) -> dict[str, str]:
-    """
-    What the header of a compressed image says, in words.
-
-    Parameters
-    ----------
-    hdu : CompImageHDU
-        From a file or in memory; a header that breaks the format is one of the facts.
-
-    Returns
-    -------
-    dict of str to str
-        Name of each fact to its text.
-    """
+    """What the header of a compressed image says, in words."""
     if hdu._bintable is None:
         return _facts_in_memory(hdu)
     try:
@@ -51,42 +39,12 @@ def _times(shape) -> str:
 
 
 def line_of(hdu, kind: str) -> str:
-    """
-    Show an image in a line.
-
-    Parameters
-    ----------
-    hdu : CompImageHDU
-        The image.
-    kind : str
-        What stands in front: "CompImageHDU", or "section of".
-
-    Returns
-    -------
-    str
-        As ``<CompImageHDU 'SCI': 700 x 700 uint16, RICE_1, 700 tiles of 1 x 700, 0.558 MB, ratio 1.76>``.
-    """
+    """Show an image in a line."""
     return f"<{kind} {hdu.name!r}: {', '.join(facts_of(hdu).values())}>"
 
 
 def html_of(hdu, kind: str, more: dict[str, str] | None = None) -> str:
-    """
-    Show an image as a table in a notebook.
-
-    Parameters
-    ----------
-    hdu : CompImageHDU
-        The image.
-    kind : str
-        What stands in front, as for `line_of`.
-    more : dict of str to str, optional
-        Other facts.
-
-    Returns
-    -------
-    str
-        HTML; whatever comes from the file is escaped.
-    """
+    """Show an image as a table in a notebook."""
     facts = facts_of(hdu) | (more or {})
     rows = "".join(
         f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(text)}</td></tr>' for name, text in facts.items()

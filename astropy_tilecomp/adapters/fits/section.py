@@ -79,22 +79,6 @@ class TileSection:
         """
         Read part of the image.
 
-        Parameters
-        ----------
-        index : numpy index
-            Integers, slices of any step and Ellipsis, or one integer array or boolean mask in place of an axis.
-        out : ndarray or buffer, optional
-            Array to fill, of the shape and type of the result, in any strides and byte order.
-        threads : int, optional
-            Threads to use at most; by default as the HDU was opened.
-        on_error : {"raise", "fill"}, optional
-            What to do about damaged tiles; by default as the HDU was opened.
-
-        Returns
-        -------
-        ndarray
-            `out`, or a new array of type `result_dtype`; it shares no memory with the HDU.
-
         Raises
         ------
         HeaderError
@@ -122,16 +106,6 @@ class TileSection:
     async def async_read(self, index=..., *, out: np.ndarray | None = None, threads: int | None = None, on_error: str | None = None):
         """
         Read part of the image without holding up the event loop.
-
-        Parameters
-        ----------
-        index, out, threads, on_error
-            See `read`.
-
-        Returns
-        -------
-        ndarray
-            As `read` gives; any number of reads may be awaited together.
 
         Raises
         ------

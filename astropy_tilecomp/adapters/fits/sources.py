@@ -27,11 +27,6 @@ def source_of(file) -> ByteSource:
     """
     The source of a file that astropy opened; one for each, and closed with it.
 
-    Parameters
-    ----------
-    file : astropy.io.fits.file._File
-        The open file.
-
     Raises
     ------
     ValueError
@@ -67,11 +62,6 @@ def whole_file(bintable) -> ByteSource:
     """
     The source that a table HDU was read from; its offsets count in it.
 
-    Parameters
-    ----------
-    bintable : fits.BinTableHDU
-        From a file, a buffer or memory.
-
     Raises
     ------
     ValueError
@@ -86,11 +76,6 @@ def data_unit(bintable) -> ByteSource:
     """
     The data unit of a table HDU, main table and heap.
 
-    Parameters
-    ----------
-    bintable : fits.BinTableHDU
-        From a file, a buffer or memory.
-
     Raises
     ------
     ValueError
@@ -100,60 +85,20 @@ def data_unit(bintable) -> ByteSource:
 
 
 def header_of(bintable):
-    """
-    Keyword to value of a table HDU; parsed by astropy only where somebody already made it do so.
-
-    Parameters
-    ----------
-    bintable : fits.BinTableHDU
-        From a file, a buffer or memory.
-
-    Returns
-    -------
-    HeaderCards or fits.Header
-        What its header says.
-    """
+    """Keyword to value of a table HDU; parsed by astropy only where somebody already made it do so."""
     text = bintable.__dict__.get("_header_str")
     return bintable.header if text is None else read_cards(text.encode("latin-1"))
 
 
 def open_table(source: ByteSource, header_offset: int):
-    """
-    The table HDU at an offset of a source, as astropy reads it.
-
-    Parameters
-    ----------
-    source : ByteSource
-        The whole file.
-    header_offset : int
-        First byte of the HDU.
-
-    Returns
-    -------
-    fits.BinTableHDU
-    """
+    """The table HDU at an offset of a source, as astropy reads it."""
     file = _File(SourceFile(source))
     file.seek(header_offset)
     return fits.BinTableHDU.readfrom(file)
 
 
 def portable_table(bintable) -> tuple[ByteSource, int]:
-    """
-    What a pickle of a table HDU holds.
-
-    Parameters
-    ----------
-    bintable : fits.BinTableHDU
-        From a file, a buffer or memory.
-
-    Returns
-    -------
-    source : ByteSource
-        The whole file; the bytes of the HDU alone if the name of the file leads to another one by now, or if the file is open
-        to be changed.
-    header_offset : int
-        First byte of the HDU in the source.
-    """
+    """What a pickle of a table HDU holds."""
     source = whole_file(bintable)
     may_change = bintable._file is not None and bintable._file.mode in ("update", "append")
     if not may_change and not source.is_replaced:
@@ -163,18 +108,7 @@ def portable_table(bintable) -> tuple[ByteSource, int]:
 
 
 def rewritten(bintable):
-    """
-    A table HDU that was made in memory, as one that was read from a file.
-
-    Parameters
-    ----------
-    bintable : fits.BinTableHDU
-        With its data.
-
-    Returns
-    -------
-    fits.BinTableHDU
-    """
+    """A table HDU that was made in memory, as one that was read from a file."""
     target = io.BytesIO()
     fits.HDUList([fits.PrimaryHDU(), bintable]).writeto(target)
     return open_table(BufferSource(target.getvalue(), "<table in memory>"), 2880)
@@ -183,15 +117,6 @@ def rewritten(bintable):
 def list_of(hdu):
     """
     The list through which the file of an HDU can be edited.
-
-    Parameters
-    ----------
-    hdu : CompImageHDU
-        From a file.
-
-    Returns
-    -------
-    UpdatedHDUList
 
     Raises
     ------

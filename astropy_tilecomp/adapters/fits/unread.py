@@ -86,26 +86,7 @@ def _read(table) -> fits.BinTableHDU:
 
 
 def unread_image(header: bytes, header_offset: int, file, keywords: dict):
-    """
-    The table of a compressed image, if that is what a header tells beyond doubt.
-
-    Parameters
-    ----------
-    header : bytes
-        A header, to the end of its last block.
-    header_offset : int
-        Its first byte in the file.
-    file : astropy.io.fits.file._File
-        The file.
-    keywords : dict
-        What astropy reads HDUs with.
-
-    Returns
-    -------
-    object or None
-        As good as the `fits.BinTableHDU` that astropy makes of it; None where astropy has to look itself, to find out what
-        it is or to complain of it.
-    """
+    """The table of a compressed image, if that is what a header tells beyond doubt."""
     if not header.isascii() or b"\0" in header or header_size(header) != len(header):
         return None
     names = [header[at:at + 9] for at in range(0, len(header), CARD_SIZE)]

@@ -73,16 +73,7 @@ class UpdatedHDUList(HDUList):
                 part.__dict__["_new"] = False
 
     def edit(self, hdu: CompImageHDU, change: Callable) -> None:
-        """
-        Edit one compressed image on disk, and follow what moved in the file.
-
-        Parameters
-        ----------
-        hdu : CompImageHDU
-            Of this list, and in its file.
-        change : callable
-            Called with the path and the number that the HDU has in the file.
-        """
+        """Edit one compressed image on disk, and follow what moved in the file."""
         with self._read_lock:
             self._refuse_cut_file()
             self._file.flush()

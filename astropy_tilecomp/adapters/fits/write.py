@@ -37,30 +37,6 @@ def encoded_table(data, params: CompressionParams, *, image: fits.Header | None 
     """
     Encode an image.
 
-    Parameters
-    ----------
-    data : array_like
-        The pixels.
-    params : CompressionParams
-        How; `hcomp_scale` counts as for `encode`.
-    image : fits.Header, optional
-        Header of the image; what is stored is filled in.
-    table : fits.Header, optional
-        Header of the table instead; what the tiles say of it is filled in.
-    quantize_level : float
-        As of `encode`.
-    original : Original, optional
-        Where tiles come from that did not change.
-    changed : (n,) ndarray of bool, optional
-        For each table row, whether it is to be encoded; by default all are.
-    threads, engine : optional
-        As of `encode`.
-
-    Returns
-    -------
-    fits.BinTableHDU
-        With header and data.
-
     Raises
     ------
     HeaderError, NotEncodableError
@@ -146,20 +122,7 @@ def _table_of(spool: TileSpool, *, image: fits.Header | None = None, table: fits
 
 
 def table_header(image: fits.Header, params: CompressionParams, layout: TableLayout, quantize_level: float | None) -> fits.Header:
-    """
-    The header of a new table.
-
-    Parameters
-    ----------
-    image : fits.Header
-        Header of the image; what is stored is filled in.
-    params : CompressionParams
-        How it is compressed.
-    layout : TableLayout
-        Layout of the table.
-    quantize_level : float or None
-        As of `encode`, to be noted.
-    """
+    """The header of a new table."""
     _warn_of_reserved(image)
     cards = cards_of(describe_pixels(image, params))
     level = quantize_level if params.quantized else None
@@ -167,18 +130,7 @@ def table_header(image: fits.Header, params: CompressionParams, layout: TableLay
 
 
 def give_rows(table: fits.BinTableHDU, header: fits.Header, rows: FITS_rec | None) -> None:
-    """
-    Replace header and rows of a table, past astropy's own setter, which would take every tile out of the heap.
-
-    Parameters
-    ----------
-    table : fits.BinTableHDU
-        The table.
-    header : fits.Header
-        It already says what the rows are.
-    rows : FITS_rec or None
-        With their heap; None if there are none.
-    """
+    """Replace header and rows of a table, past astropy's own setter, which would take every tile out of the heap."""
     table.header = header
     header._modified = True  # else an update would leave the one in the file
     table.__dict__.pop("columns", None)
@@ -208,21 +160,7 @@ def _describe(header: fits.Header, layout: TableLayout) -> None:
 
 
 def with_header(table: fits.Header, image: fits.Header, params: CompressionParams | None = None) -> fits.Header:
-    """
-    The header of a table that keeps its tiles, with the cards of an edited image header.
-
-    Parameters
-    ----------
-    table, image : fits.Header
-        As they are now; neither is changed.
-    params : CompressionParams, optional
-        What the stored pixels mean, where BSCALE, BZERO and BLANK of `image` do not tell: loading the data takes them out.
-
-    Returns
-    -------
-    fits.Header
-        BITPIX, NAXIS and NAXISn are those of `table`.
-    """
+    """The header of a table that keeps its tiles, with the cards of an edited image header."""
     _warn_of_reserved(image)
     described = describe_pixels(image, params or CompressionParams.from_header(table), scale=params is not None)
     header = fits.Header.fromstring("".join(replace_image_cards(cards_of(table), cards_of(described))))
@@ -238,21 +176,7 @@ def _warn_of_reserved(image: fits.Header) -> None:
 
 
 def with_image_checksums(header: fits.Header, data_sum: int | None) -> fits.Header:
-    """
-    Renew the sums of the image, as far as the header of its table has them.
-
-    Parameters
-    ----------
-    header : fits.Header
-        Header of the table.
-    data_sum : int or None
-        Sum over the stored pixels; None if there is none to go by.
-
-    Returns
-    -------
-    fits.Header
-        With as many cards.
-    """
+    """Renew the sums of the image, as far as the header of its table has them."""
     if data_sum is None:
         return header
     renewed = fits.Header.fromstring("".join(renew_image_checksums(cards_of(header), data_sum)))
@@ -261,23 +185,7 @@ def with_image_checksums(header: fits.Header, data_sum: int | None) -> fits.Head
 
 
 def stored_sum(data, params: CompressionParams, to_pixels: Callable | None) -> int:
-    """
-    Add up the pixels of an image as they are stored uncompressed.
-
-    Parameters
-    ----------
-    data : array_like
-        The pixels.
-    params : CompressionParams
-        How they are stored.
-    to_pixels : callable, optional
-        Makes stored pixels of them, given the array and a slice along its first axis.
-
-    Returns
-    -------
-    int
-        DATASUM of the uncompressed image.
-    """
+    """Add up the pixels of an image as they are stored uncompressed."""
     total = 0
     for _, slab in slabs(TileGrid(params.image_shape, params.tile_shape)):
         pixels = unmasked(data[slab] if to_pixels is None else to_pixels(data, slab))

@@ -63,18 +63,6 @@ def references_from_asdf(node: Mapping, base: str | os.PathLike | None = None) -
     """
     Read references out of an ASDF tree.
 
-    Parameters
-    ----------
-    node : mapping
-        What `to_asdf` made; a node of a lazily loaded tree will do.
-    base : str or path-like, optional
-        Where the files lie now; by default the base in the tree.
-
-    Returns
-    -------
-    dict
-        ``{"version": 1, "refs": {...}}``, of plain dictionaries and lists: the ASDF file may be closed.
-
     Raises
     ------
     HeaderError

@@ -109,20 +109,7 @@ def _array(prefix: str, stack: tuple[ImageReference, ...], scaled: bool, stack_d
 
 def document_of(stack: tuple[ImageReference, ...], *, scaled: bool = True, stack_dimension: str | None = None,
                 axis_prefix: str = "") -> dict:
-    """
-    The zarr v3 metadata of an array whose chunks are whole HDUs.
-
-    Parameters
-    ----------
-    stack : tuple of ImageReference
-        Images of one shape.
-    scaled : bool
-        Whether BSCALE, BZERO and BLANK are applied when the array is read.
-    stack_dimension : str, optional
-        Name of the first axis, along which the images lie; by default there is one image and no such axis.
-    axis_prefix : str
-        What the names of the other axes begin with.
-    """
+    """The zarr v3 metadata of an array whose chunks are whole HDUs."""
     image = stack[0]
     dtype = np.result_type(*(each.dtype for each in stack))
     tile_shape = image.tile_shape if all(each.tile_shape == image.tile_shape for each in stack) else None

@@ -14,16 +14,6 @@ def name_images(images: list[ImageReference]) -> list[tuple[str, ImageReference,
     Names of the arrays of a group.
 
     EXTNAME, else ``hdu<N>``; where that is repeated ``_<EXTVER>`` follows, and where that is repeated too ``_hdu<N>``.
-
-    Parameters
-    ----------
-    images : list of ImageReference
-        The images of one file.
-
-    Returns
-    -------
-    list of (str, ImageReference, str)
-        Name, image, and what its axis names begin with: nothing if all images have one shape.
     """
     names = [_as_key(image.name) or f"hdu{image.number}" for image in images]
     for suffix in (lambda image: f"_{image.version}", lambda image: f"_hdu{image.number}"):

@@ -65,16 +65,6 @@ def read_references(path) -> dict:
     """
     Read a JSON file of references.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    dict
-        As it was written.
-
     Raises
     ------
     HeaderError
@@ -93,18 +83,6 @@ def read_references(path) -> dict:
 def resolve(references: dict, base: str | None = None) -> dict:
     """
     Put what ``{{base}}`` stands for into references.
-
-    Parameters
-    ----------
-    references : dict
-        ``{"version": 1, "templates": {"base": ...}, "refs": {...}}``, or what is under "refs" alone.
-    base : str, optional
-        By default the one in "templates".
-
-    Returns
-    -------
-    dict
-        Key to text, or to a list of URL, offset and size; plain dictionaries and lists, whatever came in.
 
     Raises
     ------

@@ -77,24 +77,6 @@ def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = 
     """
     Find the compressed images of one file.
 
-    Parameters
-    ----------
-    file : str, path-like, or (store, path)
-        A local path, a URL that fsspec opens, without a credential in it, or a file in a store.
-    hdu : int, str, (str, int) or list of them, optional
-        The images to take; by default all of them.
-    storage_options : dict, optional
-        What fsspec needs to open the URL.
-    scaled : bool
-        Whether the type is that of the pixels after BSCALE, BZERO and BLANK.
-    stored_url : str, optional
-        What references call the file; by default `file`, made absolute.
-
-    Returns
-    -------
-    list of ImageReference
-        In the order of the file, or of `hdu`.
-
     Raises
     ------
     HeaderError
@@ -116,18 +98,6 @@ def scan(file, hdu=None, *, storage_options: dict | None = None, scaled: bool = 
 def checked_reference(key: str, place) -> list:
     """
     Check a reference to a part of a file.
-
-    Parameters
-    ----------
-    key : str
-        What refers to it.
-    place : object
-        The reference.
-
-    Returns
-    -------
-    list
-        URL alone, or URL, offset and size.
 
     Raises
     ------
@@ -176,15 +146,6 @@ def describe_all(url: str, source: ByteSource, found: Iterable[FoundHDU], scaled
     """
     Describe images of a file.
 
-    Parameters
-    ----------
-    url, source, scaled
-        As of `describe`.
-    found : iterable of FoundHDU
-        Compressed images.
-    skip : bool
-        Leave out, with a warning, images whose headers break the format, if there are others.
-
     Raises
     ------
     HeaderError
@@ -210,21 +171,6 @@ def describe_all(url: str, source: ByteSource, found: Iterable[FoundHDU], scaled
 def describe(url: str, source: ByteSource, found: FoundHDU, scaled: bool = True) -> ImageReference:
     """
     Tell what an array of one compressed image needs to know.
-
-    Parameters
-    ----------
-    url : str
-        What references call the file.
-    source : ByteSource
-        The whole file.
-    found : FoundHDU
-        The HDU in it.
-    scaled : bool
-        Whether the type is that of the pixels after BSCALE, BZERO and BLANK.
-
-    Returns
-    -------
-    ImageReference
 
     Raises
     ------

@@ -72,16 +72,6 @@ class ReferenceStore(ReadOnlyStore):
         """
         Find the bytes of a key in the file that has them.
 
-        Parameters
-        ----------
-        key : str
-            A key of the store.
-
-        Returns
-        -------
-        ByteSource or None
-            As far as the file has them; None where there is no such key, or the references hold its value.
-
         Raises
         ------
         HeaderError

@@ -16,15 +16,6 @@ def check_type(found: np.dtype, dtype: np.dtype, what: str = "the image") -> Non
     """
     Refuse a type that cannot hold the pixels.
 
-    Parameters
-    ----------
-    found : numpy.dtype
-        Type of the pixels.
-    dtype : numpy.dtype
-        Type of the array, in any byte order.
-    what : str
-        What messages call that which has the pixels.
-
     Raises
     ------
     HeaderError
@@ -37,18 +28,6 @@ def check_type(found: np.dtype, dtype: np.dtype, what: str = "the image") -> Non
 def as_type(pixels: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """
     Convert pixels, none of them rounded.
-
-    Parameters
-    ----------
-    pixels : ndarray
-        Of a type that `check_type` let pass.
-    dtype : numpy.dtype
-        Type of the array, in any byte order.
-
-    Returns
-    -------
-    ndarray of `dtype`
-        `pixels` itself if that is their type.
 
     Raises
     ------

@@ -37,18 +37,7 @@ TILE_FIELDS = ("row", "column", "nbytes", "zscale", "zzero", "zblank")
 
 
 def params_document(params: CompressionParams) -> dict:
-    """
-    Put parameters in JSON: those that differ from their defaults.
-
-    Parameters
-    ----------
-    params : CompressionParams
-        The parameters.
-
-    Returns
-    -------
-    dict
-    """
+    """Put parameters in JSON: those that differ from their defaults."""
     defaults = {field.name: field.default for field in fields(params)}
     values = {name: getattr(params, name) for name, default in defaults.items() if getattr(params, name) != default}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
@@ -57,15 +46,6 @@ def params_document(params: CompressionParams) -> dict:
 def params_of(document: dict) -> CompressionParams:
     """
     Read what `params_document` made.
-
-    Parameters
-    ----------
-    document : dict
-        The document.
-
-    Returns
-    -------
-    CompressionParams
 
     Raises
     ------
@@ -124,17 +104,6 @@ class TileFrame:
     def from_bytes(cls, buf) -> tuple[TileFrame, int]:
         """
         Read the frame that a chunk begins with.
-
-        Parameters
-        ----------
-        buf : buffer
-            The chunk.
-
-        Returns
-        -------
-        frame : TileFrame
-        used : int
-            Its size.
 
         Raises
         ------
@@ -233,18 +202,6 @@ class TileFrame:
 def decode_framed(buf, out_of) -> np.ndarray:
     """
     Decode a chunk that begins with a frame.
-
-    Parameters
-    ----------
-    buf : buffer
-        Frame and streams.
-    out_of : callable
-        Takes the `TileFrame` and gives the array to fill, once the chunk is known to be of a bearable size.
-
-    Returns
-    -------
-    ndarray
-        What `out_of` gave.
 
     Raises
     ------

@@ -20,18 +20,7 @@ MAX_HEADER_NBYTES = 64 << 20
 
 
 def codec_document(tile_shape, header_nbytes: int, scaled: bool = True) -> dict:
-    """
-    The codec as it stands in zarr metadata.
-
-    Parameters
-    ----------
-    tile_shape : tuple of int or None
-        Shape of a tile, C order; None where files of different tile shapes are stacked.
-    header_nbytes : int
-        Bytes of the first read, a hint.
-    scaled : bool
-        Whether BSCALE, BZERO and BLANK are applied.
-    """
+    """The codec as it stands in zarr metadata."""
     configuration = {"version": CONFIG_VERSION, "header_size": int(header_nbytes), "scaled": bool(scaled)}
     if tile_shape is not None:
         configuration["tile_shape"] = [int(length) for length in tile_shape]
@@ -41,20 +30,6 @@ def codec_document(tile_shape, header_nbytes: int, scaled: bool = True) -> dict:
 def read_header(fetch, hint: int, name: str) -> tuple[HeaderCards, bytes] | None:
     """
     Read the header at the start of a chunk without asking for bytes past the end of the chunk.
-
-    Parameters
-    ----------
-    fetch : callable
-        Takes a list of (start, stop) and gives a buffer, or None for an absent chunk, for each.
-    hint : int
-        Size of the first read; where it is refused or comes short, one block is read instead.
-    name : str
-        What messages call the chunk.
-
-    Returns
-    -------
-    (HeaderCards, bytes) or None
-        The header, and all bytes from the start of the chunk that were fetched; None if the chunk is absent.
 
     Raises
     ------

@@ -15,24 +15,7 @@ GROUP_2: dict[str, Any] = {"zarr_format": 2}
 
 def array_document(shape: Sequence[int], chunk_shape: Sequence[int], dtype: np.dtype, *, separator: dict, codec: dict,
                    attributes: dict, names: Sequence[str]) -> dict:
-    """
-    The metadata of an array in format 3.
-
-    Parameters
-    ----------
-    shape, chunk_shape : sequence of int
-        Of the array and of a chunk, C order.
-    dtype : numpy.dtype
-        Type of the pixels.
-    separator : dict
-        How the numbers of a chunk make its key.
-    codec : dict
-        The one codec.
-    attributes : dict
-        Of the array.
-    names : sequence of str
-        Of the axes.
-    """
+    """The metadata of an array in format 3."""
     return {
         "zarr_format": 3,
         "node_type": "array",
@@ -48,16 +31,7 @@ def array_document(shape: Sequence[int], chunk_shape: Sequence[int], dtype: np.d
 
 
 def array_document_2(shape: Sequence[int], chunk_shape: Sequence[int], dtype: np.dtype, compressor: dict) -> dict:
-    """
-    The metadata of an array in format 2, whose attributes stand in a document of their own.
-
-    Parameters
-    ----------
-    shape, chunk_shape, dtype
-        As of `array_document`.
-    compressor : dict
-        Config of the codec.
-    """
+    """The metadata of an array in format 2, whose attributes stand in a document of their own."""
     return {
         "zarr_format": 2,
         "shape": list(shape),

@@ -61,18 +61,6 @@ def range_in(nbytes: int, byte_range) -> slice:
     """
     Say what zarr asks of a value.
 
-    Parameters
-    ----------
-    nbytes : int
-        Size of the value.
-    byte_range : zarr.abc.store.ByteRequest or None
-        What was asked for.
-
-    Returns
-    -------
-    slice
-        Start and stop are within the value.
-
     Raises
     ------
     UnsupportedError

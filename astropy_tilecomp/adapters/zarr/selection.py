@@ -16,23 +16,6 @@ def read_chunk(reader: TileReader, selection: tuple, chunk_shape: tuple[int, ...
     """
     Read ``chunk[selection]``.
 
-    Parameters
-    ----------
-    reader : TileReader
-        The image in the chunk.
-    selection : tuple
-        As zarr's indexers give it: slices and integers, an array for every axis, which broadcast against each other, or arrays
-        beside slices, as since zarr 3.1.
-    chunk_shape : tuple of int
-        Shape of the chunk: that of the image, after any number of axes of length 1.
-    dtype : numpy.dtype
-        Type of the array that the chunk belongs to, in any byte order.
-
-    Returns
-    -------
-    ndarray of `dtype`
-        Of the shape that numpy gives ``chunk[selection]``.
-
     Raises
     ------
     HeaderError

@@ -19,15 +19,6 @@ def box_of(chunk_shape: tuple[int, ...], tile_shape: tuple[int, ...]) -> tuple[i
     """
     Number of tiles along each axis of a chunk.
 
-    Parameters
-    ----------
-    chunk_shape, tile_shape : tuple of int
-        C order; the tile may have fewer axes, its first ones are then of length 1.
-
-    Returns
-    -------
-    tuple of int
-
     Raises
     ------
     ValueError
@@ -77,21 +68,7 @@ def rows_of_boxes(grid_shape: tuple[int, ...], box: tuple[int, ...]) -> tuple[np
 
 
 def cut(pixels: np.ndarray, box: tuple[int, ...]) -> np.ndarray:
-    """
-    View a chunk as its tiles.
-
-    Parameters
-    ----------
-    pixels : ndarray
-        The chunk, C-contiguous.
-    box : tuple of int
-        Number of tiles along each axis.
-
-    Returns
-    -------
-    ndarray of shape ``(*box, *tile_shape)``
-        A view.
-    """
+    """View a chunk as its tiles."""
     parts = [part for length, n in zip(pixels.shape, box) for part in (n, length // n)]
     axes = range(2 * len(box))
     return pixels.reshape(parts).transpose([*axes[::2], *axes[1::2]])
@@ -100,17 +77,6 @@ def cut(pixels: np.ndarray, box: tuple[int, ...]) -> np.ndarray:
 def decode_box(codec: TileCodec, buf, pixels: np.ndarray, tile_shape: tuple[int, ...]) -> None:
     """
     Decode the tiles of a chunk, whose streams stand one after the other in C order of the box.
-
-    Parameters
-    ----------
-    codec : TileCodec
-        Of one tile.
-    buf : buffer
-        The streams without gaps, and nothing else.
-    pixels : ndarray
-        The chunk, C-contiguous, to be filled.
-    tile_shape : tuple of int
-        Shape of a tile.
 
     Raises
     ------

@@ -114,20 +114,7 @@ class TileSerializer(ArrayBytesCodec):
 
 
 def serializer_for(codec_class: type[TileCodec]) -> type[TileSerializer]:
-    """
-    Make the zarr form of a class of codecs.
-
-    Parameters
-    ----------
-    codec_class : type
-        A subclass of `astropy_tilecomp.codecs.TileCodec`.
-
-    Returns
-    -------
-    type
-        A subclass of `TileSerializer`; tell zarr of it by ``zarr.registry.register_codec(codec_class.codec_id, ...)`` or
-        by an entry point of the group ``zarr.codecs``.
-    """
+    """Make the zarr form of a class of codecs."""
     name = f"{codec_class.__name__}Tile"
     doc = f"The zarr form of `{codec_class.__name__}`: its settings, for a chunk of tiles."
     return type(name, (TileSerializer,), {"codec_class": codec_class, "__doc__": doc, "__module__": __name__})

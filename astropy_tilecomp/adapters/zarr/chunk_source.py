@@ -94,6 +94,7 @@ class Requests:
         return future
 
     def cancel(self):
+        """Cancel what was begun, and begin nothing more."""
         self._cancelled = True
         for future in self._begun.copy():
             future.cancel()

@@ -1,28 +1,53 @@
-# Every target does its own set-up: it needs Python >= 3.11, gcc, make and git, and apt for the rest (tools/setup.sh).
-PYTHON_IN_VENV = .venv/bin/python
+# Every target does its own set-up: it needs Python >= 3.11, gcc, make and git, and apt or Homebrew for the rest (tools/setup.sh).
+# PYTHON=python3.13 VENV=.venv-3.13 chooses the interpreter and the directory of its virtual environment.
+VENV ?= .venv
+export VENV
+PYTHON_IN_VENV = $(VENV)/bin/python
 C_TESTS = cextern/tilecomp/tests
 SECONDS_PER_FUZZER ?= 15
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 ROWS ?=
 
-.PHONY: demo test test-c test-python test-paths test-newest test-downstream bench bench-memory bench-kernels fuzz sanitize tsan docs lint dist clean
+.PHONY: demo test test-c test-python test-minimal test-oldest test-development test-paths test-newest test-downstream bench \
+        bench-memory bench-kernels fuzz sanitize tsan docs lint lint-host dist wheels clean
 
 demo:
 	tools/setup.sh demo
 	$(PYTHON_IN_VENV) tools/demo.py
 
 # The whole suite: C under sanitizers, a short run of each fuzzer, the docs, and pytest, whose closing line ends it.
-test:
-	tools/setup.sh test
-	$(MAKE) -C $(C_TESTS) -j $(JOBS) check
-	$(MAKE) -C $(C_TESTS) -j $(JOBS) sanitize
-	$(MAKE) -C $(C_TESTS) -j $(JOBS) fuzz SECONDS=$(SECONDS_PER_FUZZER)
+test: test-c
 	rm -rf docs/api
 	$(PYTHON_IN_VENV) -m sphinx -W -q -b html docs docs/_build/html
 	$(PYTHON_IN_VENV) -m pytest
 
-test-python:
+# C under sanitizers, and a short run of each fuzzer.
+test-c:
 	tools/setup.sh test
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) check
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) sanitize
+	$(MAKE) -C $(C_TESTS) -j $(JOBS) fuzz SECONDS=$(SECONDS_PER_FUZZER)
+
+test-python:
+	tools/setup.sh python
+	$(PYTHON_IN_VENV) -m pytest
+
+# With numpy, astropy and click alone: what needs an optional package is skipped.
+test-minimal: VENV := $(VENV)-minimal
+test-minimal:
+	tools/setup.sh minimal
+	$(PYTHON_IN_VENV) -m pytest
+
+# With the oldest versions that pyproject.toml allows, of astropy and zarr among others.
+test-oldest: VENV := $(VENV)-oldest
+test-oldest:
+	tools/setup.sh oldest
+	$(PYTHON_IN_VENV) -m pytest
+
+# With astropy and zarr as they are in their repositories today.
+test-development: VENV := $(VENV)-development
+test-development:
+	tools/setup.sh development
 	$(PYTHON_IN_VENV) -m pytest
 
 # The tests that reach the kernels, on every code path that this processor has; "make test-paths PATH_TESTS=" runs all tests.
@@ -83,11 +108,21 @@ lint:
 	$(PYTHON_IN_VENV) -m codespell_lib .
 	$(PYTHON_IN_VENV) -m mypy
 	$(PYTHON_IN_VENV) tools/validate_docstrings.py
+	$(MAKE) lint-host
+
+# The files that a public host reads, checked with the schemas that check-jsonschema brings; nothing where it is not installed.
+lint-host:
+	$(PYTHON_IN_VENV) tools/check_host_files.py
 
 dist:
 	tools/setup.sh lint
 	$(PYTHON_IN_VENV) -m build
 
+# Wheels of this platform in wheelhouse/; on Linux this takes a container engine.
+wheels:
+	tools/setup.sh wheels
+	$(PYTHON_IN_VENV) -m cibuildwheel
+
 clean:
-	rm -rf .venv .venv-newest .venv-downstream build dist *.egg-info docs/_build docs/api $(C_TESTS)/build
+	rm -rf .venv .venv-* build dist wheelhouse *.egg-info docs/_build docs/api $(C_TESTS)/build
 	find astropy_tilecomp -name '*.so' -delete

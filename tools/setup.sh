@@ -3,25 +3,35 @@
 #
 #   tools/setup.sh demo    to build and run the package
 #   tools/setup.sh test    besides: the peers, tools and sanitizers that the tests use
+#   tools/setup.sh python  the needs of test, without those of the C tests
 #   tools/setup.sh docs    besides the needs of demo: Sphinx
 #   tools/setup.sh lint    besides the needs of demo: the checkers
+#   tools/setup.sh wheels  cibuildwheel alone
+#   tools/setup.sh minimal       to build the package and run the tests that need no optional package
+#   tools/setup.sh oldest        the same with the oldest versions that pyproject.toml allows, of zarr too
+#   tools/setup.sh development   the needs of python, with astropy and zarr as they are in their repositories
 #   tools/setup.sh downstream    to build the package, and other packages with what their tests use
 #
-# Where apt is found the system packages are installed through it (with sudo, unless root); elsewhere a message
-# names them.  PYTHON=... chooses the interpreter; by default python3 if it is 3.11 or newer, else the newest found.
+# Where apt or Homebrew is found the system packages are installed through it (apt with sudo, unless root); elsewhere a
+# message names them.  PYTHON=... chooses the interpreter; by default python3 if it is 3.11 or newer, else the newest found.
 # VENV=... chooses the folder of the virtual environment; by default .venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
-level=${1:?demo, test, docs, lint or downstream was expected}
+levels="demo, test, python, docs, lint, wheels, minimal, oldest, development or downstream"
+level=${1:?$levels was expected}
 
 case $level in
     demo) extras=cli,zarr ;;
     test) extras=all,test,docs,lint ;;
     docs) extras=all,docs ;;
     lint) extras=all,lint ;;
+    python | development) extras=all,test ;;
+    minimal) extras=test_minimal ;;
+    oldest) extras="cli,plot,zarr,test_minimal --oldest cli,plot,zarr" ;;
+    wheels) extras=none ;;
     downstream) extras=downstream ;;
-    *) echo "setup.sh: level is '$level'; demo, test, docs, lint or downstream was expected" >&2; exit 2 ;;
+    *) echo "setup.sh: level is '$level'; $levels was expected" >&2; exit 2 ;;
 esac
 
 say() { echo "setup: $*" >&2; }
@@ -63,8 +73,10 @@ missing_packages() {
     has_library libdeflate || echo libdeflate-dev
     has_headers "$python" || echo "$version-dev"
     has_venv "$python" || echo "$version-venv"
-    if [ "$level" = test ]; then
+    if [ "$level" = test ] || [ "$level" = python ]; then
         command -v fpack >/dev/null && command -v funpack >/dev/null || echo libcfitsio-bin
+    fi
+    if [ "$level" = test ]; then
         command -v clang >/dev/null || echo clang
     fi
 }
@@ -80,7 +92,10 @@ apt_install() {
 install_system_packages() {
     local wanted
     wanted=$(missing_packages)
-    if [ -n "$wanted" ]; then
+    if [ -n "$wanted" ] && ! command -v apt-get >/dev/null && command -v brew >/dev/null; then
+        say "installing with Homebrew: cfitsio libdeflate pkg-config"
+        brew install -q cfitsio libdeflate pkg-config >&2
+    elif [ -n "$wanted" ]; then
         command -v apt-get >/dev/null || fail "missing (by Debian's names): $(echo $wanted)
   conda-forge   conda install -c conda-forge cfitsio libdeflate pkg-config c-compiler clang compiler-rt
   Homebrew      brew install cfitsio libdeflate pkg-config llvm"
@@ -104,7 +119,10 @@ install_python_packages() {
 import tomllib
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")')
     build_shallow_clones_too
-    $pip install $("$venv/bin/python" tools/requirements.py "$extras")
+    $pip install $("$venv/bin/python" tools/requirements.py $extras)
+    if [ "$level" = development ]; then
+        $pip install --upgrade "astropy @ git+https://github.com/astropy/astropy" "zarr @ git+https://github.com/zarr-developers/zarr-python"
+    fi
     $pip install --no-build-isolation --no-deps --editable .
     cp pyproject.toml "$stamp"
 }
@@ -117,6 +135,11 @@ build_shallow_clones_too() {
 }
 
 python=$(find_python)
+if [ "$level" = wheels ]; then
+    [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+    "$venv/bin/python" -m pip --disable-pip-version-check -q install "cibuildwheel>=3"
+    exit
+fi
 install_system_packages
 install_python_packages
 build_shallow_clones_too

@@ -23,7 +23,8 @@ from support.needs import REPOSITORY, SHIPPED
 
 import astropy_tilecomp
 
-PAGES = sorted([*(REPOSITORY / "docs").glob("*.rst"), REPOSITORY / "README.md", *REPOSITORY.glob("*.rst")])
+PAGES = sorted([*(REPOSITORY / "docs").glob("*.rst"), *(REPOSITORY / "docs" / "development").glob("*.rst"), REPOSITORY / "README.md",
+                *REPOSITORY.glob("*.rst")])
 LANGUAGES = {"python", "console", "text", "c", "json", "rst", "toml", "cython", "ini", "yaml"}
 NOT_RUN = {"make", "git", "pip", "apt", "conda", "brew", "cd", "cp", "export", "source"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -284,8 +284,8 @@ def _encode_run(encoder, grid: TileGrid, algorithm: str, first_row: int, first: 
     if len(bad):
         row = first_row + first + int(bad[0])
         raise _error_of(int(tiles["status"][bad[0]]), grid.tile(row), row, algorithm)
-    fields = (np.ascontiguousarray(tiles[name]) for name in ("column", "nbytes", "zscale", "zzero"))
-    return EncodedTiles(first_row + first, *fields, tiles["has_null"].astype(bool), _trimmed(heap, used).data)
+    column, nbytes, zscale, zzero = (np.ascontiguousarray(tiles[name]) for name in ("column", "nbytes", "zscale", "zzero"))
+    return EncodedTiles(first_row + first, column, nbytes, zscale, zzero, tiles["has_null"].astype(bool), _trimmed(heap, used).data)
 
 
 def _trimmed(heap: np.ndarray, used: int) -> np.ndarray:

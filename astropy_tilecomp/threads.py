@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 from operator import length_hint
+from types import FrameType
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
 __all__ = ["SMALL_JOB", "ForkSafeLock", "computed_once", "counted", "end_idle_threads", "pool_size", "run", "thread_count", "waiting_pool"]
@@ -133,7 +134,8 @@ def run(work: Callable, items: Iterable, threads: int) -> None:
         for item in items:
             work(item)
         return
-    left = iter(items)
+    todo: Any = work
+    left: Any = iter(items)
     turn = threading.Lock()
     failures: list[BaseException] = []
 
@@ -144,7 +146,7 @@ def run(work: Callable, items: Iterable, threads: int) -> None:
                     item = next(left, _NO_MORE)
                 if item is _NO_MORE:
                     return
-                work(item)
+                todo(item)
             except BaseException as failure:
                 failures.append(failure)
 
@@ -154,7 +156,7 @@ def run(work: Callable, items: Iterable, threads: int) -> None:
     for helper in helpers:
         if not helper.cancel():
             helper.result()
-    work = left = None  # what was cancelled may wait in the queue for a while, and must not keep the result alive
+    todo = left = None  # what was cancelled may wait in the queue for a while, and must not keep the result alive
     if failures:
         raise failures[0]
 
@@ -243,7 +245,7 @@ def _in_dask_worker() -> bool:
         return True
     if "dask.local" not in sys.modules or current is threading.main_thread():
         return False
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") != "dask.local":
         frame = frame.f_back
     return frame is not None

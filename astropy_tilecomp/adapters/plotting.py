@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -139,7 +140,7 @@ def plot_maps(measured: TileMaps, pixels: np.ndarray | None = None, *, maps: Seq
     n_panels = len(names) + (pixels is not None)
     n_columns = min(n_panels, 4) if n_panels != 6 else 3
     n_rows = -(-n_panels // n_columns)
-    size = {"figsize": (3.9 * n_columns, 3.7 * n_rows + 0.4), "layout": "compressed"}
+    size: dict[str, Any] = {"figsize": (3.9 * n_columns, 3.7 * n_rows + 0.4), "layout": "compressed"}
     figure = Figure(**size) if output is not None else plt.figure(**size)
     axes = list(np.ravel(figure.subplots(n_rows, n_columns, squeeze=False)))
     damaged = _plane_of(measured.damaged, measured, plane)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-import astropy_tilecomp as tc
-
+from ..errors import UnsupportedError
+from ..tasks.cutout_results import Cutout
 from ..tiling.cards import cards_of
 
 __all__ = ["stepped"]
@@ -15,7 +15,7 @@ __all__ = ["stepped"]
 _DISTORTION = re.compile(r"(A|B|AP|BP)_ORDER|(CPDIS|DQ|CQDIS)[12].*|D2IM.*|PV\d+_\d+[A-Z]?")
 
 
-def stepped(cutout: tc.Cutout, steps: Sequence[int]) -> tc.Cutout:
+def stepped(cutout: Cutout, steps: Sequence[int]) -> Cutout:
     """
     Take every so many pixels of a cutout.
 
@@ -29,7 +29,7 @@ def stepped(cutout: tc.Cutout, steps: Sequence[int]) -> tc.Cutout:
     header = cutout.header
     distorted = next((keyword for keyword in header if _DISTORTION.fullmatch(keyword)), None)
     if distorted:
-        raise tc.UnsupportedError(f"{cutout.name}: steps in an image with a distortion of its coordinates ({distorted})")
+        raise UnsupportedError(f"{cutout.name}: steps in an image with a distortion of its coordinates ({distorted})")
     pixels = cutout.pixels[tuple(slice(None, None, step) for step in steps)]
     for axis, step in zip(range(cutout.pixels.ndim, 0, -1), steps):
         _scale_axis(header, axis, step)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -151,7 +152,7 @@ class _Batch:
             raise UnsupportedError(f"an image of {len(axes)} axes: tiles of more than {_kernels.MAX_AXES} are not decoded")
         self.plan, self.image, self.out = plan, image, out
         self._place = (axes, out, out_axes)
-        self._how = {"tiles": tiles, "whole": whole}
+        self._how: dict[str, Any] = {"tiles": tiles, "whole": whole}
         n_jobs = len(plan.table)
         self.status = np.zeros(n_jobs, np.int32)
         self.done, self.used = np.empty((2, n_jobs), np.int64)  # set with the status
@@ -185,7 +186,7 @@ class _Batch:
     def _tile_batch(self, image: dict, *, nbytes=None, column=None):
         """The native side of it."""
         table, params = self.plan.table, self.plan.params
-        scalars = {}
+        scalars: dict[str, Any] = {}
         if params.quantized:
             for name in ("zscale", "zzero"):
                 found = getattr(table, name)
@@ -194,8 +195,9 @@ class _Batch:
             scalars["zblank"] = table.zblank
         elif is_int64(params.zblank):
             scalars["zblank"] = np.full(len(table), params.zblank, np.int64)
+        axes, out, out_axes = self._place
         return _kernels.TileBatch(
-            image, *self._place, table.row, table.nbytes if nbytes is None else nbytes,
+            image, axes, out, out_axes, table.row, table.nbytes if nbytes is None else nbytes,
             table.column if column is None else column, self.status, self.done, self.used, **scalars, **self._how,
         )
 
@@ -241,6 +243,7 @@ class _Batch:
         start = source.offset + offset
         facts = {"tile": tile, "row": row, "algorithm": plan.params.zcmptype}
         fault = plan.table.fault[job]
+        error: Exception
         if fault != Fault.NONE:
             kind = TruncatedTileError if fault == Fault.OUTSIDE_FILE else CorruptTileError
             error = kind(plan.table.reason(job), **facts)
@@ -254,9 +257,9 @@ class _Batch:
             )
         return BadTile(tile, row, grid.box(tile), error)
 
-    def _is_gzip(self, column: str) -> bool:
+    def _is_gzip(self, column: str | None) -> bool:
         """Whether the tiles of a column are gzip members."""
-        algorithm = {COMPRESSED_DATA: self.plan.params.zcmptype, MASK_COLUMNS[0]: self.plan.params.zmaskcmp}.get(column, "")
+        algorithm = {COMPRESSED_DATA: self.plan.params.zcmptype, MASK_COLUMNS[0]: self.plan.params.zmaskcmp}.get(column or "", "")
         return column == GZIP_COMPRESSED_DATA or algorithm in ("GZIP_1", "GZIP_2")
 
 

@@ -124,9 +124,9 @@ _reusable = threading.local()
 def _window(nbytes: int) -> memoryview:
     """Memory for the bytes of a run: one piece for each thread, used again, unless an odd tile needs more."""
     if nbytes > 2 * RUN_NBYTES:
-        return memoryview(np.empty(nbytes, np.uint8))
+        return np.empty(nbytes, np.uint8).data
     window = getattr(_reusable, "window", None)
     if window is None or len(window) < nbytes:
         window = _reusable.window = None                        # the old one goes before the new one comes
-        window = _reusable.window = memoryview(np.empty(max(nbytes, RUN_NBYTES // 4), np.uint8))
+        window = _reusable.window = np.empty(max(nbytes, RUN_NBYTES // 4), np.uint8).data
     return window[:nbytes]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class TileReader:
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
         self.on_error = checked_on_error(on_error)
         self._source = source
-        self._options = {"threads": threads, "engine": engine, "max_nbytes": max_nbytes_allowed(max_nbytes)}
+        self._options: dict[str, Any] = {"threads": threads, "engine": engine, "max_nbytes": max_nbytes_allowed(max_nbytes)}
         self._scaled, self._fill_value, self._cache_bytes = scaled, fill_value, cache_bytes
         self._start_anew()
 
@@ -109,7 +109,8 @@ class TileReader:
         self._rows = TableRows(self.layout, self._source)
         self._cache = TileCache(self._cache_bytes)
         self._lock = ForkSafeLock()
-        self._counts, self._damaged, self._warned = [0, 0, 0, 0], {}, False
+        self._counts, self._warned = [0, 0, 0, 0], False
+        self._damaged: dict[int, BadTile] = {}
 
     def __getstate__(self):
         left_out = ("_rows", "_cache", "_lock", "_counts", "_damaged", "_warned")

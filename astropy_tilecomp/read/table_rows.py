@@ -29,7 +29,8 @@ class TableRows:
 
     def __init__(self, layout: TableLayout, source):
         self._layout, self._source = layout, source
-        self._known = self._bytes = None
+        self._known = np.zeros(0, bool)
+        self._bytes = np.zeros((0, layout.naxis1), np.uint8)
         self._lock = ForkSafeLock()
 
     def check_present(self, max_nbytes: int) -> None:
@@ -48,7 +49,7 @@ class TableRows:
         """The entries of some rows."""
         layout = self._layout
         with self._lock:
-            if self._known is None:
+            if len(self._known) != layout.naxis2:
                 self._bytes = np.empty((layout.naxis2, layout.naxis1), np.uint8)
                 self._known = np.zeros(layout.naxis2, bool)
         in_one_piece = rows[-1] - rows[0] == len(rows) - 1

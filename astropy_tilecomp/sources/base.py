@@ -207,7 +207,7 @@ def bytes_view(buffer) -> memoryview:
         raise ValueError("the buffer is not contiguous in C order")
     if view.nbytes == 0:
         return memoryview(b"")
-    return memoryview(np.frombuffer(buffer, np.uint8))  # any item type, also big-endian ones that cast() refuses
+    return np.frombuffer(buffer, np.uint8).data  # any item type, also big-endian ones that cast() refuses
 
 
 class SourcePart(ByteSource):
@@ -225,6 +225,8 @@ class SourcePart(ByteSource):
     def __init__(self, source: ByteSource, start: int, stop: int):
         start = min(max(start, 0), source.nbytes)
         self.nbytes = min(max(stop, start), source.nbytes) - start
+        self._start: int
+        self._whole: ByteSource
         if isinstance(source, SourcePart):
             start += source._start
             source = source._whole

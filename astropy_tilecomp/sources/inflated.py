@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 
 from ..errors import SourceError
 from .base import ByteSource
@@ -60,7 +61,8 @@ def _open_packed(origin: ByteSource, kind: str):
     import lzma
 
     packed = io.BufferedReader(SourceFile(origin), 1 << 20)
-    return {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open, "zip": _open_zip}[kind](packed)
+    openers: dict[str, Callable] = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open, "zip": _open_zip}
+    return openers[kind](packed)
 
 
 def _open_zip(packed):

@@ -37,7 +37,7 @@ class BufferSource(ByteSource):
     """
 
     def __init__(self, buffer, name: str = "<memory>"):
-        self._view = bytes_view(buffer)
+        self._view: memoryview | None = bytes_view(buffer)
         self.nbytes = self._view.nbytes
         self.name = name
 
@@ -128,7 +128,7 @@ class FileSource(ByteSource):
         with explaining(path):
             number = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         self._adopt(Descriptor(number), os.fsdecode(path))
-        self._path = self.name
+        self._path: str | None = self.name
 
     @classmethod
     def from_descriptor(cls, number: int, name: str, path: str | None = None) -> FileSource:
@@ -154,7 +154,7 @@ class FileSource(ByteSource):
         if not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise OSError(f"{name}: {kind}")
-        self._descriptor = descriptor
+        self._descriptor: Descriptor | None = descriptor
         self._mtime_ns = status.st_mtime_ns
         self.nbytes = status.st_size
         self.name = name
@@ -169,10 +169,10 @@ class FileSource(ByteSource):
         descriptor = self._open_descriptor()
         parts = []
         for start, stop in ranges:
-            part = os.pread(descriptor.number, stop - start, start)
+            part: bytes | np.ndarray = os.pread(descriptor.number, stop - start, start)
             if len(part) != stop - start:  # the system reads at most 2 GiB at once
                 part = np.empty(stop - start, np.uint8)
-                self._readinto((start, stop), memoryview(part))
+                self._readinto((start, stop), part.data)
             parts.append(part)
         return parts
 

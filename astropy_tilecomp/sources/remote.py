@@ -12,6 +12,7 @@ import logging
 import random
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
+from typing import Any
 
 from ..errors import SourceError
 from ..threads import ForkSafeLock
@@ -64,6 +65,7 @@ class RemoteSource(ByteSource):
     """
 
     is_local = False
+    _head: Any  # the first bytes, a memoryview, or None until they are read
 
     def __init__(self, transport: Transport, settings: RemoteSettings | Mapping | None = None):
         self._adopt(transport, settings)
@@ -85,7 +87,7 @@ class RemoteSource(ByteSource):
         self.name = transport.name
         self._transport = transport
         self._places = asyncio.Semaphore(self.settings.concurrency)
-        self._head: memoryview | None = None
+        self._head = None
         self._is_closed, self._opening = False, ForkSafeLock()
 
     async def _open(self) -> Answer:

@@ -51,6 +51,7 @@ class RemoteSettings:
     def __post_init__(self):
         for field in fields(self):
             value, least = getattr(self, field.name), _LEAST.get(field.name, 0)
+            kind: Any
             kind, words = (Real, "a number") if field.name == "timeout" else (Integral, "a whole number")
             if not (isinstance(value, kind) and value >= least):
                 raise ValueError(f"{field.name} is {value!r}, expected {words} of {least} or more")

@@ -76,7 +76,7 @@ class SpooledSource(FileSource):
         If the file object decompresses and its file is damaged.
     """
 
-    _path = None
+    _path: str | None = None
 
     def __init__(self, file, name: str | None = None):
         import tempfile

@@ -199,7 +199,7 @@ def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_sha
     todo = _plans(sample, algorithms, tile_shapes, quantize_levels)
     candidates: list[Candidate] = []
     refused: list[str] = []
-    for found in counted((_try(sample, *plan, noise, threads) for plan in todo), len(todo), on_progress):
+    for found in counted((_try(sample, plan, noise, threads) for plan in todo), len(todo), on_progress):
         if isinstance(found, str):
             refused.append(found)
         elif not any(_same_way(found, other) for other in candidates):
@@ -210,8 +210,9 @@ def advise(image, *, hdu=None, algorithms: Sequence[str] | None = None, tile_sha
     return Advice(name, shape, sample.shape, str(sample.dtype), noise, tuple(candidates), tuple(refused), best, reason)
 
 
-def _try(sample: np.ndarray, algorithm: str, tile_shape, level: float | None, noise: float, threads) -> Candidate | str:
+def _try(sample: np.ndarray, plan: tuple, noise: float, threads) -> Candidate | str:
     """What an algorithm makes of the sample, or why it cannot hold it."""
+    algorithm, tile_shape, level = plan
     try:
         return _measure(sample, algorithm, tile_shape, level, noise, threads)
     except (HeaderError, NotEncodableError) as error:

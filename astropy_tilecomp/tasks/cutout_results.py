@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Cutout:
     """
 
     file: object
-    pixels: np.ndarray | None = None
+    pixels: Any = None
     cards: tuple[str, ...] = ()
     origin: tuple[int, ...] = ()
     path: str | None = None

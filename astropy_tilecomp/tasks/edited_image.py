@@ -92,9 +92,9 @@ class EditedImage:
             sums = [total + sum_of_pixels(part, first, params.image_shape) for total, part in zip(sums, (old, pixels))]
         if not rows:
             return no_tiles()
-        arrays = (np.concatenate([getattr(piece, name) for piece in pieces])
-                  for name in ("column", "nbytes", "zscale", "zzero", "has_null"))
-        return NewTiles(np.array(rows), *arrays, b"".join(piece.heap for piece in pieces), tuple(sums))
+        arrays = {name: np.concatenate([getattr(piece, name) for piece in pieces])
+                  for name in ("column", "nbytes", "zscale", "zzero", "has_null")}
+        return NewTiles(np.array(rows), **arrays, heap=b"".join(piece.heap for piece in pieces), pixel_sums=(sums[0], sums[1]))
 
     def _with_scale_of(self, selection: Selection) -> CompressionParams:
         """The parameters, with the scale that stands in the streams of an HCOMPRESS_1 image: headers mean different things."""

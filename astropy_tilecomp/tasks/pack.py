@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from .reports import SLAB_NBYTES, WHOLE_FILE_ENDINGS, FileReport, HDUReport, cop
 
 __all__ = ["pack", "packed_name"]
 
-_CFITSIO_NULL = {-32: np.float32(-9.11912e-36), -64: np.float64(-9.1191291391491e-36)}
+_CFITSIO_NULL: dict[int, Any] = {-32: np.float32(-9.11912e-36), -64: np.float64(-9.1191291391491e-36)}
 _ALGORITHM_OF = {"RICE": "RICE_1", "GZIP": "GZIP_1", "PLIO": "PLIO_1", "HCOMPRESS": "HCOMPRESS_1", "NOCOMPRESS": "NOCOMPRESS"}
 
 
@@ -177,23 +177,23 @@ def _pack_hdu(source, found: FoundHDU, file: BinaryIO, settings: _Settings, chec
     """Write one HDU, compressed or as it is."""
     header, name = found.header, str(found.header.get("EXTNAME", "")).strip()
     before = found.end - found.header_offset
-    settings = _overridden(settings, header) if _is_image(found) else None
-    if settings is None:
+    wanted = _overridden(settings, header) if _is_image(found) else None
+    if wanted is None:
         return HDUReport(found.number, name, "copied", nbytes_before=before, nbytes_after=copy_hdu(source, found, file))
     begin = file.tell()
     if found.number == 0:
         file.write(join_cards(null_primary()))
     cards = split_cards(source.read(found.header_offset, found.data_offset))
     try:
-        spool = _encode_hdu(source, found, settings, tell)
+        spool = _encode_hdu(source, found, wanted, tell)
     except (HeaderError, NotEncodableError) as error:
-        if settings.algorithm == "GZIP_2":
+        if wanted.algorithm == "GZIP_2":
             raise
-        spool = _encode_hdu(source, found, replace(settings, algorithm="GZIP_2"), tell)
+        spool = _encode_hdu(source, found, replace(wanted, algorithm="GZIP_2"), tell)
         warn(f"{source.name}: HDU {found.number} is compressed by GZIP_2: {error}")
     start = file.tell()
     params = spool.params
-    spool.write_hdu(file, cards, quantize_level=settings.level if params.quantized else None, checksum=checksum)
+    spool.write_hdu(file, cards, quantize_level=wanted.level if params.quantized else None, checksum=checksum)
     if verify:
         _verify(source, found, file, start, spool)
     n_fallback = int((spool.column == 2).sum())
@@ -207,7 +207,7 @@ def _overridden(settings: _Settings, header) -> _Settings | None:
     """The settings for one image, by its FZ keywords; None if it is to be left as it is."""
     if header.get("FZI2F") is True:
         raise UnsupportedError("FZI2F = T asks to turn integers into quantized floats, which pack does not do")
-    found = {}
+    found: dict[str, Any] = {}
     algorithm = header.get("FZALGOR")
     if algorithm is not None:
         word = str(algorithm).strip().upper()
@@ -243,7 +243,7 @@ def _params_of(found: FoundHDU, settings: _Settings) -> CompressionParams:
     """The parameters for one image of the file; its pixels are taken as they are stored."""
     header, shape = found.header, found.shape
     lossless = settings.lossless or settings.level == 0
-    tile_shape = settings.tile_shape
+    tile_shape: Any = settings.tile_shape
     if tile_shape == "row":
         tile_shape = (1,) * (len(shape) - 1) + (shape[-1],)
     elif tile_shape == "whole":

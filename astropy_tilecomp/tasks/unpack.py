@@ -152,7 +152,7 @@ def _write_pixels(reader: TileReader, file: BinaryIO, tell: Callable[[float], No
         slab = array[: min(step, shape[0] - start)]
         reader.read(slice(start, start + len(slab)), out=slab)
         data = slab.reshape(-1).view(np.uint8)
-        file.write(data)
+        file.write(data.data)
         if sums is not None:
             sums.add(data)
         tell((start + len(slab)) / shape[0])

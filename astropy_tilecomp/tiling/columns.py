@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from .. import keywords as kw
 from ..errors import HeaderError
@@ -20,7 +21,7 @@ __all__ = [
     "describe_column",
 ]
 
-COLUMN_NAMES = (None, *kw.DATA_COLUMNS)
+COLUMN_NAMES: tuple[Any, ...] = (None, *kw.DATA_COLUMNS)
 """Name of the column that holds a tile, by the number in `TileTable.column`; 0 stands for none."""
 
 _FORM = re.compile(r"\s*(\d*)([PQ]?)([LXBIJKAEDCM])(.*)", re.ASCII | re.IGNORECASE)

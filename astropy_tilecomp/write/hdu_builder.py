@@ -127,7 +127,8 @@ class _Heap:
     """Bytes that are only appended: in memory, and in an unnamed file once they are many."""
 
     def __init__(self, folder: str | None):
-        self._folder, self._file = folder, None
+        self._folder = folder
+        self._file: BinaryIO | None = None
         self._parts: list[memoryview] = []
         self.nbytes = 0
 

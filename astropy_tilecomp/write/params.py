@@ -88,14 +88,14 @@ def params_for(shape: Sequence[int], dtype, *, algorithm: str | None = None, til
         method = "SUBTRACTIVE_DITHER_1"  # as cfitsio: lossy HCOMPRESS_1 would destroy the marks of zeros
     return CompressionParams(
         algorithm, zbitpix, tuple(shape), fit_tile_shape(shape, tile_shape, algorithm, style=style),
-        quantized=quantized, zquantiz=method, zdither0=dither_seed if DITHER_METHODS.get(method) else None,
+        quantized=quantized, zquantiz=method, zdither0=dither_seed if method and DITHER_METHODS.get(method) else None,
         bytepix=min(4, abs(zbitpix) // 8), hcomp_scale=float(hcomp_scale), smooth=bool(hcomp_smooth),
         zblank=zblank if quantized else None, blank=blank if zbitpix > 0 else None, bzero=_BZERO_OF.get(code, 0),
     )
 
 
 def _method_name(method: int | str) -> str:
-    name = _NUMBER_OF_METHOD.get(method, method)
+    name = str(method) if isinstance(method, str) else _NUMBER_OF_METHOD.get(method, str(method))
     if name not in DITHER_METHODS:
         raise HeaderError(keyword="ZQUANTIZ", found=method, expected="one of " + ", ".join(DITHER_METHODS) + ", or -1, 1, 2")
     return str(name)

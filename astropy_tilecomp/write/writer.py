@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -99,8 +100,9 @@ class TileWriter:
         self.dtype = np.dtype(dtype).newbyteorder("=")
         self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
         self._cards = image_cards(header, self.params, name)
-        self._encoding = {"quantize_level": quantize_level, "threads": threads, "engine": engine}
-        self._checksum, self._seed = checksum, dither_seed
+        self._encoding: dict[str, Any] = {"quantize_level": quantize_level, "threads": threads, "engine": engine}
+        self._checksum = checksum
+        self._seed: int | None = dither_seed
         self._slab = _Slab(self.grid, self.dtype)
         with ExitStack() as stack:
             self._file = stack.enter_context(replacing_fits(path, overwrite=overwrite or append))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from contextlib import contextmanager
+from typing import Any
 
 from astropy.io import fits
 
@@ -19,12 +20,13 @@ __all__ = ["disable", "enable", "enabled"]
 _LOCK = ForkSafeLock()
 _ACTIVE: list[ReadOptions] = []  # one entry for each enable() that is not yet undone; the last one counts
 _ASTROPY_READFROM = fits.HDUList.__dict__["_readfrom"]
-_ASTROPY_HDU = fits.CompImageHDU
+_ASTROPY_HDU: Any = fits.CompImageHDU
+_MetaOfHDUs: Any = type(_ASTROPY_HDU)
 _PUBLIC_MODULES = (fits, fits.hdu, fits.hdu.compressed)
 """Modules of astropy in which users find CompImageHDU."""
 
 
-class _AnyCompImageHDU(type(_ASTROPY_HDU)):
+class _AnyCompImageHDU(_MetaOfHDUs):
     """Makes every compressed image, also one that astropy opened before, an instance of the class that is in its place."""
 
     def __instancecheck__(cls, instance):
@@ -148,4 +150,4 @@ def _new_hdu(cls, *args, bintable=None, **kwargs):
     return hdu
 
 
-_new_hdu.__signature__ = inspect.signature(_ASTROPY_HDU.__init__)
+_new_hdu.__signature__ = inspect.signature(_ASTROPY_HDU.__init__)  # type: ignore[attr-defined]

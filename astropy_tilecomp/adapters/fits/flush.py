@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ...errors import cut_file_error
 from ...threads import end_idle_threads
@@ -16,7 +17,10 @@ from .sources import forget_source, open_table, source_of
 __all__ = ["TileFlushing", "has_changed"]
 
 
-class TileFlushing:
+_List: Any = object  # it is mixed with classes of HDU lists
+
+
+class TileFlushing(_List):
     """Makes any class of HDU lists refuse to change a cut file, and find its compressed images again after writing."""
 
     def flush(self, output_verify="fix", verbose=False):

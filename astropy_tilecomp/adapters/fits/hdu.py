@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
         return [] if self._bintable is None else self._tile_reader.damaged_tiles
 
     @property
-    def data(self) -> np.ndarray | None:
+    def data(self) -> Any:
         """
         The whole image, decoded when it is first asked for and kept.
 

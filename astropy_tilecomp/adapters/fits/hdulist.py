@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from typing import Any
 
 from astropy.io import fits
 
@@ -110,7 +111,7 @@ class TileReading(TileFlushing):
 
     def _size_of_last_is_possible(self) -> bool:
         """Whether the HDU just read is followed by what astropy reads next; if not, it would read the same for ever."""
-        last = list.__getitem__(self, -1)
+        last: Any = list.__getitem__(self, -1)
         if last._data_offset is None or last._data_size >= 0:
             return True
         list.pop(self)
@@ -125,7 +126,7 @@ class TileReading(TileFlushing):
 
     def _wrap_last(self):
         """Replace the table just read by the image in it, if there is one."""
-        table = list.__getitem__(self, -1)
+        table: Any = list.__getitem__(self, -1)
         header = header_of(table) if isinstance(table, fits.BinTableHDU) else {}
         if _is_true(header, "ZTABLE"):
             message = f"HDU {list.__len__(self) - 1} is a compressed table, which is not decompressed: its rows are those of the file"
@@ -147,6 +148,7 @@ class TileReading(TileFlushing):
         try:
             super().close(output_verify, verbose, closed)
         finally:
+            hdu: Any
             for hdu in list.__iter__(self) if closed else ():
                 if isinstance(hdu, CompImageHDU):
                     hdu._forget_tiles()

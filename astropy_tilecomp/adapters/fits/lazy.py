@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from astropy.io import fits
 from astropy.io.fits.hdu.base import DELAYED
@@ -19,7 +20,7 @@ from .sources import data_unit, header_of, whole_file
 
 __all__ = ["NO_DITHER", "LazyHDU", "Opening", "count_as_unchanged"]
 
-_ASTROPY_HDU = fits.CompImageHDU  # whatever is in its place later
+_ASTROPY_HDU: Any = fits.CompImageHDU  # whatever is in its place later
 _DITHER_NUMBERS = {"SUBTRACTIVE_DITHER_1": 1, "SUBTRACTIVE_DITHER_2": 2}
 _TOLD_BY_THE_LIST = ("_new", "_output_checksum")
 _TAKEN_FOR_THE_TABLE = re.compile(r"ZMASKCMP|T(UNIT|NULL|DISP|BCOL|DIM|CTYP|CUNI|CRPX|CRVL|CDLT|RPOS)\d+")
@@ -208,7 +209,7 @@ def _give_back(header: fits.Header, image_cards: list[str]) -> None:
     before = None
     for card in map(fits.Card.fromstring, image_cards):
         if card.keyword not in header and _TAKEN_FOR_THE_TABLE.fullmatch(card.keyword):
-            place = {} if before is None or before not in header else {"after": before}
+            place: dict[str, str] = {} if before is None or before not in header else {"after": before}
             header.set(card.keyword, card.value, card.comment, **place)
         before = card.keyword
 

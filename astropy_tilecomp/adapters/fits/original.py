@@ -120,9 +120,9 @@ class Original:
                 continue
             here = slice(run[0], run[-1] + 1)
             ranges = [(start, start + nbytes) for start, nbytes in zip(table.offset[here].tolist(), table.nbytes[here].tolist())]
-            scales = (np.zeros(len(run)) if array is None else array[here] for array in (table.zscale, table.zzero))
+            zscale, zzero = (np.zeros(len(run)) if array is None else array[here] for array in (table.zscale, table.zzero))
             heap = memoryview(b"".join(self._source.read_ranges(ranges)))
-            yield EncodedTiles(int(run[0]), table.column[here], table.nbytes[here], *scales, np.zeros(len(run), bool), heap)
+            yield EncodedTiles(int(run[0]), table.column[here], table.nbytes[here], zscale, zzero, np.zeros(len(run), bool), heap)
 
     def hcompress_scale(self) -> int:
         """The scale in the first HCOMPRESS_1 stream, which is the one that counts; 0 if there is none."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from astropy.io import fits
@@ -53,7 +54,7 @@ class Storage:
         The stored integer of undefined pixels.
     """
 
-    pixels: object
+    pixels: Any
     algorithm: str
     lossless: bool
     bscale: float = 1

@@ -9,6 +9,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from astropy.io.fits.file import _File
 
@@ -31,6 +32,8 @@ class UpdatedHDUList(HDUList):
     -----
     Where nothing changed, nothing is written.  The new content of a file object is written to a temporary file, then copied.
     """
+
+    _file: Any
 
     def __init__(self, hdus=[], file=None):  # noqa: B006  (astropy's signature)
         super().__init__(hdus, file)

@@ -86,8 +86,8 @@ def _picked(tiles: EncodedTiles, wanted: np.ndarray) -> Iterator[EncodedTiles]:
         if len(run):
             here = slice(run[0], run[-1] + 1)
             heap = tiles.heap[stops[run[0]] - tiles.nbytes[run[0]] : stops[run[-1]]]
-            fields = (getattr(tiles, name)[here] for name in ("column", "nbytes", "zscale", "zzero", "has_null"))
-            yield EncodedTiles(tiles.row + int(run[0]), *fields, heap)
+            fields = {name: getattr(tiles, name)[here] for name in ("column", "nbytes", "zscale", "zzero", "has_null")}
+            yield EncodedTiles(tiles.row + int(run[0]), **fields, heap=heap)
 
 
 def _table_of(spool: TileSpool, *, image: fits.Header | None = None, table: fits.Header | None = None,

@@ -72,12 +72,12 @@ def references(urls, hdu=None, storage_options: dict | None = None, *, scaled: b
         raise ValueError("no files to refer to")
     scanned = scan_all(files, hdu, storage_options, scaled, client, on_progress)
     stacks = _stacks(scanned, files)
-    stack_dimension = None if single else stack_dimension
+    dimension = None if single else stack_dimension
     if hdu is not None and not isinstance(hdu, list):
-        return {"version": 1, "refs": dict(_array("", stacks[0], scaled, stack_dimension))}
+        return {"version": 1, "refs": dict(_array("", stacks[0], scaled, dimension))}
     refs: dict[str, str | list] = {"zarr.json": json.dumps(GROUP)}
     for (name, _, axis_prefix), stack in zip(name_images([stack[0] for stack in stacks]), stacks):
-        refs.update(_array(f"{name}/", stack, scaled, stack_dimension, axis_prefix))
+        refs.update(_array(f"{name}/", stack, scaled, dimension, axis_prefix))
     return {"version": 1, "refs": refs}
 
 

@@ -91,7 +91,7 @@ def resolve(references: dict, base: str | None = None) -> dict:
     """
     if base is None:
         base = (references.get("templates") or {}).get("base")
-    found = {}
+    found: dict[str, str | bytes | list] = {}
     entries = references.get("refs", references)
     if not isinstance(entries, Mapping):
         raise HeaderError(f"refs is {entries!r}, expected an object of keys and references")

@@ -107,7 +107,7 @@ def checked_reference(key: str, place) -> list:
     parts = list(place) if isinstance(place, Sequence) and not isinstance(place, str) else []
     numbers = parts[1:]
     good = len(parts) in (1, 3) and isinstance(parts[0], str) and all(
-        isinstance(number, Integral) and not isinstance(number, bool) and number >= 0 for number in numbers
+        isinstance(number, Integral) and not isinstance(number, bool) and int(number) >= 0 for number in numbers
     )
     if not good:
         raise HeaderError(f"the reference {key} is {place!r}, expected [URL] or [URL, offset, size]")
@@ -163,8 +163,8 @@ def describe_all(url: str, source: ByteSource, found: Iterable[FoundHDU], scaled
                 raise
     if faults and not images:
         raise faults[0]
-    for error in faults:
-        warnings.warn(f"{error}: the image is left out", TileCompWarning, stacklevel=3)
+    for fault in faults:
+        warnings.warn(f"{fault}: the image is left out", TileCompWarning, stacklevel=3)
     return images
 
 

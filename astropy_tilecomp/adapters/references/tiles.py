@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -150,7 +151,7 @@ class TileReferences:
         )
 
     def _v2_document(self) -> dict:
-        codec = FramedTiles(dtype=self.dtype) if self.framed else self._tile_codec()
+        codec: Any = FramedTiles(dtype=self.dtype) if self.framed else self._tile_codec()
         if not self.framed and prod(self.box) > 1:
             codec = TileBox(codec=codec, box=self.box)
         return array_document_2(self.params.image_shape, self.chunk_shape, self.dtype, codec.get_config())

@@ -153,10 +153,13 @@ class _Threads:
     """Threads that wait for bytes; made on first use, and anew in a forked child."""
 
     def __init__(self):
+        self._start_anew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._start_anew)
+
+    def _start_anew(self):
         self._lock = threading.Lock()
         self._pool = None
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.__init__)
 
     def get(self) -> ThreadPoolExecutor:
         with self._lock:

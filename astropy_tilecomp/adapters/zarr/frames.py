@@ -112,7 +112,7 @@ class TileFrame:
         HeaderError, UnsupportedError
             If the parameters in it break the format, or it is of a newer version.
         """
-        data = memoryview(as_bytes(buf))
+        data = as_bytes(buf).data
         if bytes(data[: len(MAGIC)]) != MAGIC:
             raise CorruptTileError(
                 f"the chunk has no frame, it begins with {bytes(data[:8])!r}: framed references are opened with"

@@ -6,6 +6,8 @@ Shared by the zarr v3 codec, the numcodecs codec and the references that name th
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...errors import HeaderError, SourceError, TileCompError
 from ...tiling.cards import BLOCK_SIZE, CARD_SIZE
 from ...tiling.header_cards import HeaderCards, header_size, read_cards
@@ -21,7 +23,7 @@ MAX_HEADER_NBYTES = 64 << 20
 
 def codec_document(tile_shape, header_nbytes: int, scaled: bool = True) -> dict:
     """The codec as it stands in zarr metadata."""
-    configuration = {"version": CONFIG_VERSION, "header_size": int(header_nbytes), "scaled": bool(scaled)}
+    configuration: dict[str, Any] = {"version": CONFIG_VERSION, "header_size": int(header_nbytes), "scaled": bool(scaled)}
     if tile_shape is not None:
         configuration["tile_shape"] = [int(length) for length in tile_shape]
     return {"name": HDU_CODEC_NAME, "configuration": configuration}

@@ -166,7 +166,7 @@ class TileHDUCodec(ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin):
         raise UnsupportedError(f"{HDU_CODEC_NAME} only reads; write FITS files with astropy_tilecomp and refer to them")
 
     def _decode_through(self, byte_getter, fetch, loop, selection, chunk_spec):
-        reader = self._readers.get(byte_getter, loop, lambda: self._open(byte_getter, fetch))
+        reader = self.__dict__["_readers"].get(byte_getter, loop, lambda: self._open(byte_getter, fetch))
         return None if reader is None else _decoded(reader, selection, chunk_spec)
 
     def _open(self, byte_getter, fetch) -> TileReader | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...errors import HeaderError, UnsupportedError
@@ -49,7 +51,8 @@ def _read_box(reader: TileReader, selection: tuple, n_lead: int) -> np.ndarray:
 
 def _read_mixed(reader: TileReader, selection: tuple, n_lead: int) -> np.ndarray:
     """Arrays beside slices and integers, as numpy has them: every position that an axis needs, and numpy's index into these."""
-    needed, at = [], []
+    needed: list[np.ndarray] = []
+    at: list[Any] = []
     for which, size in zip(selection[n_lead:], reader.shape):
         if isinstance(which, slice):
             needed.append(np.arange(size)[which])

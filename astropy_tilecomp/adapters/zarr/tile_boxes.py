@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -131,7 +131,7 @@ class TileBox(Configurable):
 
     codec_id: ClassVar[str] = "astropy_tilecomp.tiles"
 
-    codec: TileCodec
+    codec: Any
     box: tuple[int, ...]
 
     def __post_init__(self):

@@ -26,7 +26,7 @@ RUNS_AHEAD = 16
 """Runs for each thread that are encoded before the first of them is given out: what bounds the memory. Of runs that are
 longer, being one large tile, there are fewer, down to 2."""
 
-MOST_KEPT = 4
+MAX_KEPT = 4
 """How many times the memory that it needs a run of encoded tiles may keep; a copy that keeps less costs time."""
 
 _TILE = np.dtype(_kernels.ENCODED_TILE, align=True)
@@ -283,18 +283,18 @@ def _encode_run(encoder, grid: TileGrid, algorithm: str, first_row: int, first: 
     bad = np.flatnonzero(tiles["status"])
     if len(bad):
         row = first_row + first + int(bad[0])
-        raise _error_of(int(tiles["status"][bad[0]]), grid.tile(row), row, algorithm)
+        raise _to_error(int(tiles["status"][bad[0]]), grid.tile(row), row, algorithm)
     column, nbytes, zscale, zzero = (np.ascontiguousarray(tiles[name]) for name in ("column", "nbytes", "zscale", "zzero"))
     return EncodedTiles(first_row + first, column, nbytes, zscale, zzero, tiles["has_null"].astype(bool), _trimmed(heap, used).data)
 
 
 def _trimmed(heap: np.ndarray, used: int) -> np.ndarray:
     """The bytes that were used; a few of them alone, so that whoever collects them does not keep the memory of all."""
-    return heap[:used] if used > heap.nbytes // MOST_KEPT else heap[:used].copy()
+    return heap[:used] if used > heap.nbytes // MAX_KEPT else heap[:used].copy()
 
 
-def _error_of(status: int, tile: tuple[int, ...], row: int, algorithm: str) -> Exception:
+def _to_error(status: int, tile: tuple[int, ...], row: int, algorithm: str) -> Exception:
     if status != _OUT_OF_RANGE:
-        return engines.error_of(status, tile=tile, row=row, algorithm=algorithm)
+        return engines.to_error(status, tile=tile, row=row, algorithm=algorithm)
     what = "a pixel is outside of 0 to 16777215" if algorithm == "PLIO_1" else "a pixel, or the scale, is outside of what it can hold"
     return NotEncodableError(f"tile {tile}, row {row}, {algorithm}: {what}", tile, row)

@@ -9,7 +9,7 @@ from .contenders import OURS, OURS_ALONE
 
 __all__ = ["Comparison", "RowResult", "measure"]
 
-LEAST_SECONDS_OF_A_TURN = 0.02
+MIN_SECONDS_OF_A_TURN = 0.02
 """Short work is repeated: its first call finds in the processor's caches what the others left there."""
 
 
@@ -129,7 +129,7 @@ def measure(row, workspace, *, rounds, seconds):
 def time_of_a_call(run):
     """Seconds that a call takes, the mean of as many as fill a turn; every result is dropped outside of the time."""
     elapsed, n_calls = 0.0, 0
-    while elapsed < LEAST_SECONDS_OF_A_TURN:
+    while elapsed < MIN_SECONDS_OF_A_TURN:
         start = time.perf_counter()
         result = run()
         elapsed += time.perf_counter() - start

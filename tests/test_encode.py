@@ -317,4 +317,4 @@ def test_encoded_tiles_keep_little_more_memory_than_they_need():
     owner = tiles.heap.obj
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    assert owner.nbytes <= encode_module.MOST_KEPT * len(tiles.heap)
+    assert owner.nbytes <= encode_module.MAX_KEPT * len(tiles.heap)

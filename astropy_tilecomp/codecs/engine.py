@@ -7,7 +7,7 @@ import os
 from ..errors import CorruptTileError, TrailingBytesError, TruncatedTileError, UnsupportedError
 from . import _kernels
 
-__all__ = ["ENGINES", "check", "choose", "engines", "error_of"]
+__all__ = ["ENGINES", "check", "choose", "engines", "to_error"]
 
 ENGINES = ("kernel", "cfitsio")
 """Our own kernels, and the system's libcfitsio; both give the same bits."""
@@ -88,13 +88,13 @@ def check(status: int, **facts) -> None:
     status : int
         What a function of `_kernels` returned.
     **facts
-        As of `error_of`.
+        As of `to_error`.
     """
     if status != _STATUS["OK"]:
-        raise error_of(status, **facts)
+        raise to_error(status, **facts)
 
 
-def error_of(status: int, *, done: int | None = None, n_pixels: int | None = None, used: int | None = None, **place) -> Exception:
+def to_error(status: int, *, done: int | None = None, n_pixels: int | None = None, used: int | None = None, **place) -> Exception:
     """
     Make the exception that a C status of a decoder stands for.
 

@@ -16,7 +16,7 @@ __all__ = ["Gzip1", "Gzip2"]
 
 NO_SPACE = _kernels.STATUS["NO_SPACE"]
 
-MOST_BYTES_OF_ONE = 1032
+MAX_BYTES_OF_ONE = 1032
 """No byte of deflate stands for more."""
 
 
@@ -60,7 +60,7 @@ class Gzip1(BigEndianCodec):
     def _whole_content(self, source):
         # A member ends with the size of its content. The last bytes are that size unless others follow, which are refused
         # all the same, but for the right reason: after a search for the size.
-        most = source.size * MOST_BYTES_OF_ONE
+        most = source.size * MAX_BYTES_OF_ONE
         stated = int.from_bytes(source[-4:].tobytes(), "little")
         sizes = [stated] if stated <= most else []
         while not sizes or sizes[-1] < most:

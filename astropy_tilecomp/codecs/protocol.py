@@ -318,7 +318,7 @@ class TileCodec(Configurable):
         """Raise what the status of a decoder stands for; `n_pixels` is the size of one tile."""
         if status:
             done = done % n_pixels if done is not None and n_pixels else None
-            raise engines.error_of(status, algorithm=self.algorithm, done=done, n_pixels=n_pixels)
+            raise engines.to_error(status, algorithm=self.algorithm, done=done, n_pixels=n_pixels)
 
     def _uses_cfitsio(self):
         return engines.choose(self.engine) == "cfitsio"

@@ -18,7 +18,7 @@ from ..errors import CorruptTileError, TruncatedTileError, UnsupportedError
 from ..keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA, MASK_COLUMNS
 from ..tiling.columns import COLUMN_NAMES
 from ..tiling.descriptors import Fault
-from .report import BadTile, DecodeReport
+from .report import DamagedTile, DecodeReport
 from .runs import Runs
 from .settings import image_settings, is_int64, mask_settings
 
@@ -114,7 +114,7 @@ def decode_tiles(plan, source, *, threads: int | None = None, engine: str | None
     batch = _Batch(plan, image, axes, model, range(len(tile_shape)), tiles=memory, whole=True)
     n_threads = _thread_count(threads, plan.params, prod(tile_shape) * len(jobs))
     report = batch.decode(source, n_threads, on_error, max_nbytes)
-    bad = {tile.row for tile in report.bad}
+    bad = {tile.row for tile in report.damaged}
     boxes = [[slice(0, size) for size in axis.size.tolist()] for axis in selection.axes]
     return [
         (job, pixels[job][box]) for job, box in enumerate(product(*boxes))
@@ -173,11 +173,11 @@ class _Batch:
         n_requests, nbytes = tiles.n_requests, tiles.nbytes
         trailing = self._trailing()
         most = 1 if on_error == "raise" else None               # a million errors are not made for the first of them
-        bad = self._bad_tiles(source, tiles.n_bad + len(plan.faulty), plan.table.offset, plan.table.nbytes, None, most)
+        bad = self._damaged_tiles(source, tiles.n_bad + len(plan.faulty), plan.table.offset, plan.table.nbytes, None, most)
         if plan.masks is not None and len(plan.masks.jobs):
             masks = self._apply_masks(source, threads)
             n_requests, nbytes = n_requests + masks.n_requests, nbytes + masks.nbytes
-            bad += self._bad_tiles(source, masks.n_bad, plan.table.mask_offset, plan.table.mask_nbytes, "NULL_PIXEL_MASK",
+            bad += self._damaged_tiles(source, masks.n_bad, plan.table.mask_offset, plan.table.mask_nbytes, "NULL_PIXEL_MASK",
                                      most)
         if bad and on_error == "raise":
             raise bad[0].error
@@ -207,7 +207,7 @@ class _Batch:
         if self.out.dtype.kind != "f" and plan.params.blank is None:
             raise UnsupportedError("NULL_PIXEL_MASK makes integers undefined, and the header has no BLANK for them")
         image = self.image | mask_settings(plan.params, self.out.dtype)
-        was_bad = self._bad_jobs()
+        was_bad = self._damaged_jobs()
         column = np.full(len(plan.table), COLUMN_NAMES.index("COMPRESSED_DATA"), np.uint8)
         column[was_bad] = 0
         self.status[was_bad] = 0                                # they have been told of
@@ -224,18 +224,18 @@ class _Batch:
         jobs = np.flatnonzero(self.status == _kernels.STATUS["TRAILING"])
         return list(zip(table.row[jobs].tolist(), self.used[jobs].tolist(), table.nbytes[jobs].tolist()))
 
-    def _bad_jobs(self) -> np.ndarray:
+    def _damaged_jobs(self) -> np.ndarray:
         good = (_kernels.STATUS["OK"], _kernels.STATUS["TRAILING"])
         return np.flatnonzero((self.status != good[0]) & (self.status != good[1]))
 
-    def _bad_tiles(self, source, n_bad: int, offset, nbytes, column: str | None, most: int | None) -> list:
+    def _damaged_tiles(self, source, n_bad: int, offset, nbytes, column: str | None, most: int | None) -> list:
         """What is known of each bad job, in row order; of the first `most` of them."""
         if not n_bad:
             return []
-        jobs = self._bad_jobs()[:most].tolist()
-        return [self._bad_tile(job, source, int(offset[job]), int(nbytes[job]), column) for job in jobs]
+        jobs = self._damaged_jobs()[:most].tolist()
+        return [self._damaged_tile(job, source, int(offset[job]), int(nbytes[job]), column) for job in jobs]
 
-    def _bad_tile(self, job: int, source, offset: int, nbytes: int, column: str | None) -> BadTile:
+    def _damaged_tile(self, job: int, source, offset: int, nbytes: int, column: str | None) -> DamagedTile:
         plan = self.plan
         row = int(plan.table.row[job])
         grid = plan.selection.grid
@@ -251,11 +251,11 @@ class _Batch:
             status, n_pixels, column = int(self.status[job]), prod(grid.shape_of(tile)), column or COLUMN_NAMES[plan.table.column[job]]
             if self._is_gzip(column):
                 status = exact_status(status, bytes(source.read(offset, offset + nbytes)), MAX_WIDTH * n_pixels)
-            error = engines.error_of(
+            error = engines.to_error(
                 status, done=int(self.done[job]), used=int(self.used[job]), n_pixels=n_pixels, column=column,
                 byte_range=(start, start + nbytes), **facts,
             )
-        return BadTile(tile, row, grid.box(tile), error)
+        return DamagedTile(tile, row, grid.box(tile), error)
 
     def _is_gzip(self, column: str | None) -> bool:
         """Whether the tiles of a column are gzip members."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BadTile", "DecodeReport"]
+__all__ = ["DamagedTile", "DecodeReport"]
 
 
 @dataclass(frozen=True)
-class BadTile:
+class DamagedTile:
     """
     A tile that could not be decoded.
 
@@ -39,7 +39,7 @@ class DecodeReport:
     ----------
     n_tiles, nbytes, n_requests : int
         Tiles decoded, bytes read and reads that took.
-    bad : list of BadTile
+    damaged : list of DamagedTile
         In row order.
     trailing : list of (int, int, int)
         Table row, bytes used and bytes given of each tile with bytes left over, in row order.
@@ -48,5 +48,5 @@ class DecodeReport:
     n_tiles: int
     nbytes: int
     n_requests: int
-    bad: list
+    damaged: list
     trailing: list

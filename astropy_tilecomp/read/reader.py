@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import errors
 from ..decode.batch import decode, decode_tiles
-from ..decode.report import BadTile, DecodeReport
+from ..decode.report import DamagedTile, DecodeReport
 from ..decode.settings import fill_item
 from ..threads import ForkSafeLock
 from ..tiling.grid import TileGrid
@@ -110,7 +110,7 @@ class TileReader:
         self._cache = TileCache(self._cache_bytes)
         self._lock = ForkSafeLock()
         self._counts, self._warned = [0, 0, 0, 0], False
-        self._damaged: dict[int, BadTile] = {}
+        self._damaged: dict[int, DamagedTile] = {}
 
     def __getstate__(self):
         left_out = ("_rows", "_cache", "_lock", "_counts", "_damaged", "_warned")
@@ -151,7 +151,7 @@ class TileReader:
         return ReadStats(*self._counts)
 
     @property
-    def damaged_tiles(self) -> list[BadTile]:
+    def damaged_tiles(self) -> list[DamagedTile]:
         """Tiles that were filled so far because they cannot be decoded, in row order."""
         with self._lock:
             return [self._damaged[row] for row in sorted(self._damaged)]
@@ -264,10 +264,10 @@ class TileReader:
     def _take_note(self, report: DecodeReport) -> None:
         """Add up what was done, remember bad tiles, and warn of bytes left over, once."""
         self._count(ReadStats(report.n_requests, report.nbytes, report.n_tiles))
-        if not (report.bad or report.trailing):
+        if not (report.damaged or report.trailing):
             return
         with self._lock:
-            self._damaged.update((tile.row, tile) for tile in report.bad)
+            self._damaged.update((tile.row, tile) for tile in report.damaged)
             warn = report.trailing and not self._warned
             self._warned |= bool(report.trailing)
         if warn:

@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["RemoteSettings"]
 
 HEAD_NBYTES = 10 * 2880
-_LEAST = {"max_range": 1, "concurrency": 1, "timeout": 0.001}
+_MIN = {"max_range": 1, "concurrency": 1, "timeout": 0.001}
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class RemoteSettings:
 
     def __post_init__(self):
         for field in fields(self):
-            value, least = getattr(self, field.name), _LEAST.get(field.name, 0)
+            value, least = getattr(self, field.name), _MIN.get(field.name, 0)
             kind: Any
             kind, words = (Real, "a number") if field.name == "timeout" else (Integral, "a whole number")
             if not (isinstance(value, kind) and value >= least):

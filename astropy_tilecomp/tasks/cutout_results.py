@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..decode.report import BadTile
+from ..decode.report import DamagedTile
 from ..read.reader import ReadStats
 from ..sources.urls import has_secret, public_url
 from ..write.atomic import replacing_fits
@@ -38,7 +38,7 @@ class Cutout:
         What went wrong.
     stats : ReadStats
         Requests, bytes and tiles that the pixels took, without the opening of the file.
-    damaged_tiles : tuple of BadTile
+    damaged_tiles : tuple of DamagedTile
         Tiles that were filled, with ``on_error="fill"``.
     """
 
@@ -49,7 +49,7 @@ class Cutout:
     path: str | None = None
     error: Exception | None = None
     stats: ReadStats = field(default_factory=ReadStats)
-    damaged_tiles: tuple[BadTile, ...] = ()
+    damaged_tiles: tuple[DamagedTile, ...] = ()
 
     def __repr__(self):
         shape = () if self.pixels is None else self.pixels.shape

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ..decode.report import BadTile
+from ..decode.report import DamagedTile
 from ..decode.settings import fill_item
 from ..encode import EncodedTiles, encode_box
 from ..hdus import FoundHDU
@@ -49,7 +49,7 @@ def write_zeros(file: BinaryIO, nbytes: int) -> None:
         file.write(bytes(min(PIECE_NBYTES, nbytes - at)))
 
 
-def write_repaired(source, found: FoundHDU, file: BinaryIO, params: CompressionParams, table: TileTable, lost: list[BadTile],
+def write_repaired(source, found: FoundHDU, file: BinaryIO, params: CompressionParams, table: TileTable, lost: list[DamagedTile],
                     fill_value: int, threads: int | None) -> None:
     """Write a compressed image: its table with new entries for lost tiles, the old heap, and the new tiles behind it."""
     old = table.layout
@@ -79,7 +79,7 @@ def write_repaired(source, found: FoundHDU, file: BinaryIO, params: CompressionP
     file.seek(0, os.SEEK_END)
 
 
-def _encode_blanks(params: CompressionParams, lost: list[BadTile], fill_value: int, threads: int | None,
+def _encode_blanks(params: CompressionParams, lost: list[DamagedTile], fill_value: int, threads: int | None,
                    columns: Collection[str]) -> _Blanks:
     """
     A tile of nothing for each that was lost: NaN, BLANK, or `fill_value`.

@@ -16,7 +16,7 @@ from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 from ..write.atomic import replacing_fits
 from .repair import PIECE_NBYTES, write_repaired, write_zeros
-from .verify import TileFault, bad_tiles, fault_of
+from .verify import TileFault, damaged_tiles_of, fault_of
 
 __all__ = ["HDURescue", "SalvageReport", "salvage"]
 
@@ -164,7 +164,7 @@ def _rescue_hdu(source: ByteSource, found: FoundHDU, file: BinaryIO, fill_value:
         return HDURescue(found.number, found.name, "padded" if missing else "kept", problem=problem)
     try:
         params, table = _read_table(source, found)
-        lost = list(bad_tiles(source, found, params, table, **options))
+        lost = list(damaged_tiles_of(source, found, params, table, **options))
     except TileCompError as error:
         return HDURescue(found.number, found.name, "dropped", problem=str(error))
     if lost or missing:

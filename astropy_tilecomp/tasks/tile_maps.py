@@ -103,7 +103,7 @@ def map_tiles(path, *, hdu=None, threads: int | None = None, max_nbytes: int | N
         noise, damaged = np.full(params.n_tiles, np.nan), np.zeros(params.n_tiles, bool)
         for slab in slabs_of(source, found, params, table, threads=threads, max_nbytes=max_nbytes):
             pixels, report = slab.decoded()
-            damaged[[bad.row for bad in report.bad]] = True
+            damaged[[bad.row for bad in report.damaged]] = True
             for where, row, _ in slab:
                 if not damaged[row]:
                     noise[row] = estimate_noise(pixels[where.out_box])

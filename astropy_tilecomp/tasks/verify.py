@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..codecs import engines as engines_here
-from ..decode.report import BadTile
+from ..decode.report import DamagedTile
 from ..errors import CorruptTileError, HeaderError, TileCompError
 from ..hdus import FoundHDU, walk
 from ..read.limits import max_nbytes_allowed
@@ -20,7 +20,7 @@ from ..tiling.checksum import DataSum, verify_checksums
 from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 
-__all__ = ["HDUVerdict", "TileFault", "VerifyReport", "bad_tiles", "fault_of", "verify"]
+__all__ = ["HDUVerdict", "TileFault", "VerifyReport", "damaged_tiles_of", "fault_of", "verify"]
 
 _PIECE_NBYTES = 16 << 20
 
@@ -238,7 +238,7 @@ def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads
     params, table = read_table(source, found)
     for slab in slabs_of(source, found, params, table, threads=threads, max_nbytes=limit):
         results = [slab.decoded(engine) for engine in engines]
-        refused = [{bad.row: bad for bad in report.bad} for _, report in results]
+        refused = [{bad.row: bad for bad in report.damaged} for _, report in results]
         for engine, rows in zip(engines, refused):
             for row, bad in rows.items():
                 by_all = all(row in others for others in refused)
@@ -254,7 +254,7 @@ def _verify_image(source, found: FoundHDU, verdict: HDUVerdict, engines, threads
     return replace(verdict, n_tiles=params.n_tiles, faults=tuple(faults[row] for row in sorted(faults)), n_trailing=n_trailing)
 
 
-def fault_of(hdu: int, bad: BadTile, engine: str = "") -> TileFault:
+def fault_of(hdu: int, bad: DamagedTile, engine: str = "") -> TileFault:
     """Describe a bad tile as data."""
     error = bad.error
     reason = getattr(error, "reason", "") or str(error)
@@ -264,7 +264,7 @@ def fault_of(hdu: int, bad: BadTile, engine: str = "") -> TileFault:
     )
 
 
-def _differing(slab: Slab, one: np.ndarray, other: np.ndarray, reason: str) -> Iterator[BadTile]:
+def _differing(slab: Slab, one: np.ndarray, other: np.ndarray, reason: str) -> Iterator[DamagedTile]:
     """Tiles that two arrays of a slab's pixels do not share, to the bit."""
     code = f"u{one.dtype.itemsize}"
     one, other = one.view(code), other.view(code)
@@ -273,11 +273,11 @@ def _differing(slab: Slab, one: np.ndarray, other: np.ndarray, reason: str) -> I
     for where, row, byte_range in slab:
         if not np.array_equal(one[where.out_box], other[where.out_box]):
             error = CorruptTileError(reason, tile=where.tile, row=row, byte_range=byte_range)
-            yield BadTile(where.tile, row, slab.selection.grid.box(where.tile), error)
+            yield DamagedTile(where.tile, row, slab.selection.grid.box(where.tile), error)
 
 
-def bad_tiles(source: ByteSource, found: FoundHDU, params: CompressionParams, table: TileTable, *,
-              threads: int | None = None, max_nbytes: int | None = None) -> Iterator[BadTile]:
+def damaged_tiles_of(source: ByteSource, found: FoundHDU, params: CompressionParams, table: TileTable, *,
+              threads: int | None = None, max_nbytes: int | None = None) -> Iterator[DamagedTile]:
     """
     Decode every tile of one image, and give those that cannot be.
 
@@ -287,4 +287,4 @@ def bad_tiles(source: ByteSource, found: FoundHDU, params: CompressionParams, ta
         If some tiles, decoded, take more than `max_nbytes`.
     """
     for slab in slabs_of(source, found, params, table, threads=threads, max_nbytes=max_nbytes):
-        yield from slab.decoded()[1].bad
+        yield from slab.decoded()[1].damaged

@@ -101,7 +101,7 @@ def test_an_image_of_20_gb_takes_little_memory(tmp_path):
     """Constant but for some tiles of noise, so that it compresses to little and computes fast."""
     program = PEAK + textwrap.dedent("""
         import sys, numpy as np, dask, dask.array as da, astropy_tilecomp as tc
-        from astropy_tilecomp.adapters import dask_arrays
+        from astropy_tilecomp.adapters import dask as dask_arrays
         shape, tile = (102400, 102400), (1024, 1024)
         def block(block_info=None):
             (y0, y1), (x0, x1) = block_info[None]["array-location"]

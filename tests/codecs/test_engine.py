@@ -57,7 +57,7 @@ def test_engine_is_no_part_of_a_config():
 )
 def test_exceptions(status, kind, message):
     number = _kernels.STATUS[status]
-    error = engine.error_of(number, done=7, n_pixels=9, row=3, algorithm="RICE_1")
+    error = engine.to_error(number, done=7, n_pixels=9, row=3, algorithm="RICE_1")
     assert type(error) is kind
     assert message in str(error)
     with pytest.raises(kind):
@@ -66,13 +66,13 @@ def test_exceptions(status, kind, message):
 
 
 def test_truncation_without_a_place():
-    assert str(engine.error_of(_kernels.STATUS["TRUNCATED"])) == "stream ends before the tile is complete"
+    assert str(engine.to_error(_kernels.STATUS["TRUNCATED"])) == "stream ends before the tile is complete"
 
 
 def test_every_status_has_its_exception():
     for name, number in _kernels.STATUS.items():
         if name != "OK":
-            assert isinstance(engine.error_of(number, algorithm="RICE_1"), Exception)
+            assert isinstance(engine.to_error(number, algorithm="RICE_1"), Exception)
 
 
 @pytest.mark.parametrize("level", engine.CPU_LEVELS)

@@ -40,7 +40,7 @@ def test_fused_path_equals_the_steps(data):  # S17
     expected = step_by_step(image, index, scaled)
     assert_array_equal(got, expected)
     assert got.dtype.newbyteorder("=") == expected.dtype
-    assert report.bad == [] and report.trailing == []
+    assert report.damaged == [] and report.trailing == []
     assert report.n_tiles == select(grid, index).n_tiles
 
 
@@ -118,7 +118,7 @@ def test_bad_tiles_are_filled_and_told(algorithm, engine):
     expected = pixels.astype("f8")
     expected[4:8, 10:] = np.nan
     assert_array_equal(got, expected)
-    assert [(bad.row, bad.tile, bad.box) for bad in report.bad] == [(3, (1, 1), np.s_[4:8, 10:20])]
+    assert [(bad.row, bad.tile, bad.box) for bad in report.damaged] == [(3, (1, 1), np.s_[4:8, 10:20])]
     stored, _ = decoded(image, engine=engine, on_error="fill", scaled=False)
     assert_array_equal(stored, np.where(np.isnan(expected), -9, expected))
 
@@ -150,7 +150,7 @@ def test_rows_without_data_are_bad_tiles():
     got, report = decoded(image, on_error="fill")
     assert_array_equal(got[1], 0)
     assert_array_equal(got[[0, 2, 3]], pixels[[0, 2, 3]])
-    assert [bad.row for bad in report.bad] == [1]
+    assert [bad.row for bad in report.damaged] == [1]
 
 
 def test_bytes_left_over_are_told():
@@ -171,7 +171,7 @@ def test_many_unused_bytes_are_damage(algorithm, n_unused, engine):
         decoded(image, engine=engine)
     assert caught.value.nbytes - caught.value.used >= n_unused and caught.value.row == 0
     _, report = decoded(image, engine=engine, on_error="fill")
-    assert [bad.row for bad in report.bad] == [0, 1]
+    assert [bad.row for bad in report.damaged] == [0, 1]
 
 
 @pytest.mark.parametrize("engine", ["kernel", "cfitsio"])
@@ -191,7 +191,7 @@ def test_every_cut_and_flip_of_a_tile_gives_an_error_or_pixels():
         start = len(image.data) - len(image.streams[0])
         for nbytes in range(len(image.streams[0])):
             _, report = decoded(cut(encode_image(pixels, (4, 5), algorithm), 0, nbytes), on_error="fill")
-            assert report.bad, (algorithm, nbytes)
+            assert report.damaged, (algorithm, nbytes)
         for at in range(start, len(image.data)):
             for bit in range(8):
                 flipped = bytearray(image.data)
@@ -199,7 +199,7 @@ def test_every_cut_and_flip_of_a_tile_gives_an_error_or_pixels():
                 broken = encode_image(pixels, (4, 5), algorithm)
                 broken.data = bytes(flipped)
                 got, report = decoded(broken, on_error="fill")
-                assert report.bad == [] or (got == 0).all()
+                assert report.damaged == [] or (got == 0).all()
 
 
 def test_output_of_another_type_is_refused():

@@ -24,7 +24,7 @@ from .options import (
     warn_of_absolute_scale,
 )
 from .pixels import exactly_stored, has_offset, nearest_stored, of_type
-from .repr import html_of, line_of
+from .repr import format_line, html_of
 from .section import TileSection
 from .sources import list_of, open_table, portable_table, rewritten
 from .stored import StoredHDU
@@ -208,7 +208,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
     # Showing.
 
     def __repr__(self):
-        return line_of(self, "CompImageHDU")
+        return format_line(self, "CompImageHDU")
 
     def _repr_html_(self):
         return html_of(self, "CompImageHDU")

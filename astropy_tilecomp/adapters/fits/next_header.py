@@ -11,10 +11,10 @@ from astropy.io import fits
 
 from ...tiling.cards import BLOCK_SIZE, CARD_SIZE
 
-__all__ = ["MOST_BLOCKS", "NextHeader", "impossible_size", "next_header"]
+__all__ = ["MAX_BLOCKS", "NextHeader", "impossible_size", "next_header"]
 
-MOST_AXES = 999
-MOST_BLOCKS = 20_000
+MAX_AXES = 999
+MAX_BLOCKS = 20_000
 """Blocks that a header may have, without END so far; astropy would read on to the end of the file."""
 
 _END = re.compile(rb"END {77}")
@@ -37,7 +37,7 @@ class NextHeader(NamedTuple):
         Whether its fast way of reading does: of equal keywords the last counts, and none of HIERARCH.  Its careful way, which
         takes more for END, takes the first.
     is_endless : bool
-        Whether no END was found in `MOST_BLOCKS`; nothing else is then known.
+        Whether no END was found in `MAX_BLOCKS`; nothing else is then known.
     """
 
     blocks: bytes
@@ -49,7 +49,7 @@ class NextHeader(NamedTuple):
 def next_header(read: Callable[[int], bytes], is_plain: bool = True) -> NextHeader:
     """Read a header as far as astropy does."""
     blocks: list[bytes] = []
-    while len(blocks) < MOST_BLOCKS:
+    while len(blocks) < MAX_BLOCKS:
         blocks.append(block := read(BLOCK_SIZE))
         is_last = len(block) < BLOCK_SIZE
         if is_plain and (is_last or not block.isascii()):  # astropy begins again, and may find an END before this block
@@ -70,7 +70,7 @@ def _place(end: re.Pattern, data: bytes) -> int | None:
 def impossible_size(header: NextHeader) -> str | None:
     """Say what of a header would fill all memory: a size that is text, more axes than FITS knows, or no END; else None."""
     if header.is_endless:
-        return f"no END card in {MOST_BLOCKS} blocks"
+        return f"no END card in {MAX_BLOCKS} blocks"
     sizes: dict[str, bytes] = {}
     for keyword, card in _sizes(header.cards.upper(), header):
         if header.is_plain or keyword not in sizes:
@@ -81,8 +81,8 @@ def impossible_size(header: NextHeader) -> str | None:
     naxis = values.get("NAXIS")
     if not isinstance(naxis, int) or naxis < 1:
         return None
-    multiplied = ["GCOUNT", *(f"NAXIS{axis}" for axis in range(1, min(naxis, MOST_AXES) + 1))]
-    culprits = ["NAXIS"] if naxis > MOST_AXES else [keyword for keyword in multiplied if isinstance(values.get(keyword), str)]
+    multiplied = ["GCOUNT", *(f"NAXIS{axis}" for axis in range(1, min(naxis, MAX_AXES) + 1))]
+    culprits = ["NAXIS"] if naxis > MAX_AXES else [keyword for keyword in multiplied if isinstance(values.get(keyword), str)]
     return sizes[culprits[0]].decode("latin-1").rstrip() if culprits else None
 
 

@@ -6,12 +6,12 @@ from html import escape
 
 from ...errors import TileCompError
 
-__all__ = ["facts_of", "html_of", "line_of"]
+__all__ = ["describe", "format_line", "html_of"]
 
 _CELL = "padding: 0 1em 0 0; text-align: left; vertical-align: top"
 
 
-def facts_of(hdu) -> dict[str, str]:
+def describe(hdu) -> dict[str, str]:
     """What the header of a compressed image says, in words."""
     if hdu._bintable is None:
         return _facts_in_memory(hdu)
@@ -38,14 +38,14 @@ def _times(shape) -> str:
     return " x ".join(map(str, shape))
 
 
-def line_of(hdu, kind: str) -> str:
+def format_line(hdu, kind: str) -> str:
     """Show an image in a line."""
-    return f"<{kind} {hdu.name!r}: {', '.join(facts_of(hdu).values())}>"
+    return f"<{kind} {hdu.name!r}: {', '.join(describe(hdu).values())}>"
 
 
 def html_of(hdu, kind: str, more: dict[str, str] | None = None) -> str:
     """Show an image as a table in a notebook."""
-    facts = facts_of(hdu) | (more or {})
+    facts = describe(hdu) | (more or {})
     rows = "".join(
         f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(text)}</td></tr>' for name, text in facts.items()
     )

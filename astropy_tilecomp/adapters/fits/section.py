@@ -11,7 +11,7 @@ from ...errors import CorruptTileError, HeaderError
 from ...read.limits import checked_out
 from ...threads import waiting_pool
 from .errors import as_cfitsio_error
-from .repr import html_of, line_of
+from .repr import format_line, html_of
 
 __all__ = ["TileSection"]
 
@@ -131,7 +131,7 @@ class TileSection:
         return self.shape[0]
 
     def __repr__(self):
-        return line_of(self.hdu, "section of")
+        return format_line(self.hdu, "section of")
 
     def _repr_html_(self):
         return html_of(self.hdu, "section of", {} if self.hdu._reader is None else {"read so far": _spent(self.stats)})

@@ -21,7 +21,7 @@ _KNOWN = frozenset((
     "__dict__", "_header_str", "_file", "_buffer", "_header_offset", "_data_offset", "_data_size",
     "_new", "_load_variable_length_data", "_manages_own_heap", "_close",
 ))
-MOST_NBYTES = 1 << 62  # of a data unit whose end is a place in a file
+MAX_NBYTES = 1 << 62  # of a data unit whose end is a place in a file
 
 _lock = ForkSafeLock()
 
@@ -112,4 +112,4 @@ def _data_nbytes(header: bytes) -> int | None:
         return None
     nbytes = naxis1 * naxis2 + pcount
     is_table = (bitpix, naxis, gcount) == (8, 2, 1) and min(naxis1, naxis2, pcount) >= 0
-    return nbytes if is_table and nbytes < MOST_NBYTES else None
+    return nbytes if is_table and nbytes < MAX_NBYTES else None

@@ -17,7 +17,7 @@ from .open import open_references, resolve
 __all__ = ["from_asdf", "references_from_asdf", "to_asdf"]
 
 VERSION = 1
-MOST_IN_A_TREE = 1000
+MAX_IN_A_TREE = 1000
 """References that are kept as YAML; more of them become one JSON text, which is read in a fraction of the time."""
 
 
@@ -55,7 +55,7 @@ def to_asdf(references: dict, base: str | os.PathLike | None = None) -> dict:
     return {
         "version": VERSION,
         "templates": {"base": base},
-        "refs": moved if len(moved) <= MOST_IN_A_TREE else json.dumps(moved),
+        "refs": moved if len(moved) <= MAX_IN_A_TREE else json.dumps(moved),
     }
 
 

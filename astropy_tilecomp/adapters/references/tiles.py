@@ -23,7 +23,7 @@ from ...threads import computed_once
 from ...tiling.columns import COLUMN_NAMES
 from ...tiling.params import CompressionParams
 from ..extras import extra
-from ..zarr.frames import FRAME_CODEC_NAME, FramedTiles, TileFrame, params_document, params_of
+from ..zarr.frames import FRAME_CODEC_NAME, FramedTiles, TileFrame, params_document, parse_params
 from ..zarr.metadata import GROUP, GROUP_2, array_document, array_document_2
 from ..zarr.tile_boxes import TileBox, box_of_n_tiles, rows_of_boxes
 from .names import axis_names
@@ -324,7 +324,7 @@ class TileReferences:
         if settings.pop("version", None) != VERSION:
             raise UnsupportedError(f"references to tiles of another version than {VERSION}, which this package reads")
         try:
-            params, box = params_of(settings.pop("params")), tuple(map(int, settings.pop("box")))
+            params, box = parse_params(settings.pop("params")), tuple(map(int, settings.pop("box")))
             found = cls(params=params, box=box, tiles=tiles, **settings)
             possible = box_of_n_tiles(params.grid_shape, prod(box))
         except (KeyError, TypeError, ValueError) as error:

@@ -27,7 +27,7 @@ from ...tiling.grid import TileGrid
 from ...tiling.params import CompressionParams
 from .dtypes import as_type, check_type
 
-__all__ = ["FRAME_CODEC_NAME", "FramedTiles", "TileFrame", "decode_framed", "params_document", "params_of"]
+__all__ = ["FRAME_CODEC_NAME", "FramedTiles", "TileFrame", "decode_framed", "params_document", "parse_params"]
 
 FRAME_CODEC_NAME = "astropy_tilecomp.frame"
 MAGIC = b"tcframe1"
@@ -43,7 +43,7 @@ def params_document(params: CompressionParams) -> dict:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def params_of(document: dict) -> CompressionParams:
+def parse_params(document: dict) -> CompressionParams:
     """
     Read what `params_document` made.
 
@@ -125,7 +125,7 @@ class TileFrame:
             document = json.loads(bytes(data[PREFIX_NBYTES:used]))
             if document.pop("version") != CONFIG_VERSION:
                 raise UnsupportedError(f"a frame of another version than {CONFIG_VERSION}, which this package reads")
-            params = params_of(document.pop("params"))
+            params = parse_params(document.pop("params"))
             chunk_shape = tuple(map(int, document.pop("chunk_shape")))
             frame = cls(params, chunk_shape, **document)
             frame._check()

@@ -12,10 +12,10 @@ from ...codecs import TileCodec, from_config
 from ...codecs.buffers import destination
 from ...codecs.config import Configurable, checked_shape
 
-__all__ = ["TileBox", "box_of", "box_of_n_tiles", "cut", "decode_box", "encode_box", "rows_of_boxes"]
+__all__ = ["TileBox", "box_of_n_tiles", "cut", "decode_box", "encode_box", "rows_of_boxes", "tiles_per_chunk"]
 
 
-def box_of(chunk_shape: tuple[int, ...], tile_shape: tuple[int, ...]) -> tuple[int, ...]:
+def tiles_per_chunk(chunk_shape: tuple[int, ...], tile_shape: tuple[int, ...]) -> tuple[int, ...]:
     """
     Number of tiles along each axis of a chunk.
 
@@ -85,7 +85,7 @@ def decode_box(codec: TileCodec, buf, pixels: np.ndarray, tile_shape: tuple[int,
     ValueError
         If the chunk is no box of such tiles.
     """
-    box = box_of(pixels.shape, tile_shape)
+    box = tiles_per_chunk(pixels.shape, tile_shape)
     tiles = cut(pixels, box)
     row = tiles.reshape(prod(box), *tile_shape)  # a view only where the pixels of each tile follow one another
     codec.decode_many(buf, prod(box), row, tile_shape=tile_shape)
@@ -111,7 +111,7 @@ def encode_box(codec: TileCodec, pixels: np.ndarray, tile_shape: tuple[int, ...]
     bytes
         The streams, one after the other.
     """
-    box = box_of(pixels.shape, tile_shape)
+    box = tiles_per_chunk(pixels.shape, tile_shape)
     tiles = cut(np.ascontiguousarray(pixels), box).reshape(prod(box), *tile_shape)
     return b"".join(codec.encode(tile) for tile in tiles)
 

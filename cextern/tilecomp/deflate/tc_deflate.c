@@ -17,7 +17,7 @@ enum {
     FEW_RUNS = 32,        /* bytes for each run, at least, where a sample of what is between them tells enough */
     SHRINKS = 6,          /* content that shrinks by more is so soon deflated that large blocks can be tried as well */
     TRIAL = 4,            /* part of a block of pixels that is searched first, */
-    LEAST_TRIED = 4096,   /* if it has as many bytes */
+    MIN_TRIED = 4096,   /* if it has as many bytes */
     WORD = TC_DEFLATE_WORD
 };
 
@@ -112,7 +112,7 @@ static bool trial_pays(tc_deflate_encoder *e, const uint8_t *src, size_t src_len
 static bool is_worth_a_search(tc_deflate_encoder *e, const uint8_t *src, size_t src_len, size_t start, bool is_plain)
 {
     if (is_plain) return matches_may_pay(&e->runs);
-    return e->paid || e->runs.n < LEAST_TRIED || matches_may_pay(&e->runs) || trial_pays(e, src, src_len, start);
+    return e->paid || e->runs.n < MIN_TRIED || matches_may_pay(&e->runs) || trial_pays(e, src, src_len, start);
 }
 
 /* The shorter of the two ways to encode src[start, end). */

@@ -12,7 +12,7 @@ enum {
     SYMBOL_BITS = 2,  /* of length and distance of a match: few, for where matches are many they are short */
     LONG_HERE = 64,   /* a match of this length is not held against another at its place, */
     LONG_AHEAD = 16,  /* and one of this length against none a byte later */
-    LEAST_BITS = 10   /* of slots */
+    MIN_BITS = 10   /* of slots */
 };
 
 /* ---- runs ---- */
@@ -138,7 +138,7 @@ static void sum_literals(tc_deflate_seen *seen, const uint8_t *src, size_t n, co
 
 void tc_deflate_seen_begin(tc_deflate_seen *seen, size_t n)
 {
-    seen->bits = LEAST_BITS;
+    seen->bits = MIN_BITS;
     while (seen->bits < TC_DEFLATE_SEEN_BITS && n >> seen->bits) seen->bits++;
     memset(seen->three, 0, sizeof *seen->three << seen->bits);
     memset(seen->six, 0, sizeof *seen->six << seen->bits);

@@ -1,13 +1,13 @@
 #include "tc_hcompress_transform.h"
 
-#define MOST_SUMMED ((uint64_t)1 << 53) /* the sum below holds no more than 2^10 of it */
+#define MAX_SUMMED ((uint64_t)1 << 53) /* the sum below holds no more than 2^10 of it */
 
 /* With D a bound of the rounded differences and H one of h0, a step of level k > 0 gives at most (H + 3 D) / 2 plus its
  * corrections by bits of the level, so that h0 never exceeds max(H, 3 D) of the start; sums stay below that + 3 D.
  * Smoothing multiplies: |up|, |down| <= 16 (2 H + 4 D), plus 64 D. */
 bool tc_hcompress_inverse_fits(int word_bits, int n_levels, uint64_t mean, uint64_t largest, int64_t smooth_most)
 {
-    const uint64_t limit = (uint64_t)1 << (word_bits - 1), most = limit < MOST_SUMMED ? limit : MOST_SUMMED;
+    const uint64_t limit = (uint64_t)1 << (word_bits - 1), most = limit < MAX_SUMMED ? limit : MAX_SUMMED;
     const uint64_t bits = (uint64_t)8 << n_levels;
     uint64_t h0, sum;
 

@@ -17,7 +17,7 @@
 #define OLD_HEAD_WORDS 3u
 #define NEW_FORM (-100)
 #define WORD_LIMIT 32768u /* a word is less, for it counts as signed */
-#define MOST 4095u        /* of what 12 bits hold */
+#define MAX 4095u        /* of what 12 bits hold */
 
 enum { ZN, SH, IH, DH, HN, PN, IS, DS };
 
@@ -64,7 +64,7 @@ static tc_status set_level(list *in, int32_t low)
 {
     if (in->next == in->end) return TC_TRUNCATED;
     const int32_t high = load_word(in->words, in->next++);
-    if (high < 0 || high > (int32_t)MOST) return TC_OUT_OF_RANGE;
+    if (high < 0 || high > (int32_t)MAX) return TC_OUT_OF_RANGE;
     in->level = (int64_t)high << 12 | low;
     return TC_OK;
 }
@@ -72,7 +72,7 @@ static tc_status set_level(list *in, int32_t low)
 /* The pixels of the next instruction, free of branches but for what is rare; it may change the level first. */
 static inline tc_status next_run(list *in, pixel_run *r)
 {
-    const int32_t word = load_word(in->words, in->next++), code = word >> 12, d = word & (int32_t)MOST;
+    const int32_t word = load_word(in->words, in->next++), code = word >> 12, d = word & (int32_t)MAX;
 
     if (word < 0) return TC_BAD_CODE;
     in->level += code == IH || code == IS ? d : code == DH || code == DS ? -d : 0;
@@ -135,7 +135,7 @@ static void put_word(word_writer *out, int code, uint32_t d)
 
 static void put_runs(word_writer *out, int code, size_t n)
 {
-    for (; n > 0; n -= n < MOST ? n : MOST) put_word(out, code, (uint32_t)(n < MOST ? n : MOST));
+    for (; n > 0; n -= n < MAX ? n : MAX) put_word(out, code, (uint32_t)(n < MAX ? n : MAX));
 }
 
 /* `zeros` pixels of 0, then `run` of `value`, where `level` is the one that the decoder has. */
@@ -143,8 +143,8 @@ static void put_group(word_writer *out, size_t zeros, size_t run, int64_t value,
 {
     const int64_t step = value - level;
 
-    if (step > (int64_t)MOST || step < -(int64_t)MOST) {
-        put_word(out, SH, (uint32_t)(value & MOST));
+    if (step > (int64_t)MAX || step < -(int64_t)MAX) {
+        put_word(out, SH, (uint32_t)(value & MAX));
         put_word(out, 0, (uint32_t)(value >> 12));
     } else if (step != 0) {
         const bool single = run == 1 && zeros == 0;
@@ -153,9 +153,9 @@ static void put_group(word_writer *out, size_t zeros, size_t run, int64_t value,
         if (single) return;
     }
     /* PN is one zero longer than the run it stands for: after a full last ZN it would not hold, and HN follows */
-    if (run == 1 && zeros % MOST != 0) {
-        put_runs(out, ZN, zeros - zeros % MOST);
-        put_word(out, PN, (uint32_t)(zeros % MOST + 1));
+    if (run == 1 && zeros % MAX != 0) {
+        put_runs(out, ZN, zeros - zeros % MAX);
+        put_word(out, PN, (uint32_t)(zeros % MAX + 1));
         return;
     }
     put_runs(out, ZN, zeros);

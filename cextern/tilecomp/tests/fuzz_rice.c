@@ -8,7 +8,7 @@
 #include "tc_rice.h"
 #include "tc_rice_levels.h"
 
-#define MOST_STREAMS 40
+#define MAX_STREAMS 40
 #define MOST_PIXELS 300
 
 #define REQUIRE(condition)                                                                                             \
@@ -39,7 +39,7 @@ static void *allocate(size_t nbytes)
 static void check_decoders(const tc_rice_stream *streams, size_t n_streams, unsigned bytepix, uint32_t blocksize,
                            tc_rice_decoder *decode)
 {
-    tc_rice_stream together[MOST_STREAMS];
+    tc_rice_stream together[MAX_STREAMS];
 
     for (size_t i = 0; i < n_streams; i++) {
         together[i] = streams[i];
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tc_rice_decode_avx2, tc_rice_decode_avx512,
 #endif
     };
-    tc_rice_stream streams[MOST_STREAMS];
+    tc_rice_stream streams[MAX_STREAMS];
     unsigned bytepix;
     uint32_t blocksize;
     size_t n, n_streams, len;
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     blocksize = data[0] & 0x80 ? 32 : 1 + data[1];
     alike = data[0] & 0x40;
     n = 1 + data[2] % MOST_PIXELS;
-    n_streams = 1 + data[3] % MOST_STREAMS;
+    n_streams = 1 + data[3] % MAX_STREAMS;
     data += 4;
     size -= 4;
 

@@ -344,11 +344,11 @@ static int compare_words(const void *a, const void *b)
 
 static void test_select_as_sorting_does(void)
 {
-    enum { MOST = 3000 };
-    static uint32_t list[MOST], sorted[MOST], scratch[TC_SELECT_SCRATCH(MOST)];
-    static uint64_t list64[MOST], scratch64[TC_SELECT_SCRATCH(MOST)];
+    enum { MAX = 3000 };
+    static uint32_t list[MAX], sorted[MAX], scratch[TC_SELECT_SCRATCH(MAX)];
+    static uint64_t list64[MAX], scratch64[TC_SELECT_SCRATCH(MAX)];
 
-    for (size_t n = 1; n <= MOST; n += 1 + n / 9)
+    for (size_t n = 1; n <= MAX; n += 1 + n / 9)
         for (int kind = 0; kind < 6; kind++) {
             for (size_t i = 0; i < n; i++) {
                 const uint32_t word = (uint32_t)tc_random(&seed);

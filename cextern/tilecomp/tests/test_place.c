@@ -3,7 +3,7 @@
 #include "tc_place.h"
 #include "tc_test.h"
 
-#define MOST 4096 /* pixels of the largest tile here */
+#define MAX 4096 /* pixels of the largest tile here */
 
 static size_t below(uint64_t *state, size_t n) { return (size_t)(tc_random(state) % n); }
 
@@ -219,8 +219,8 @@ static void test_boxes_and_conversions_against_plain_rules(void)
 static void test_long_runs(void)
 {
     uint64_t state = 2;
-    const size_t sizes[] = {1023, 1024, 1025, 3 * 1024 + 7, MOST};
-    uint8_t *const tile = malloc(MOST * 8), *const out = malloc(MOST * 8 * 4), *const wanted = malloc(MOST * 8 * 4);
+    const size_t sizes[] = {1023, 1024, 1025, 3 * 1024 + 7, MAX};
+    uint8_t *const tile = malloc(MAX * 8), *const out = malloc(MAX * 8 * 4), *const wanted = malloc(MAX * 8 * 4);
 
     for (int round = 0; round < 500; round++) {
         tc_conversion conversion;
@@ -234,10 +234,10 @@ static void test_long_runs(void)
         made.box.axis[0] = (tc_box_axis){n, step < 0 ? (int64_t)(count - 1) * apart : 0, step, count,
                                          (ptrdiff_t)(size * (1 + below(&state, 3))), NULL, NULL};
         made.box.dst = out;
-        memset(out, 1, MOST * 8 * 4);
-        memset(wanted, 1, MOST * 8 * 4);
+        memset(out, 1, MAX * 8 * 4);
+        memset(wanted, 1, MAX * 8 * 4);
         random_tile(&state, conversion.from, n, tile);
-        check_box(&made, &conversion, tile, out, MOST * 8 * 4, wanted);
+        check_box(&made, &conversion, tile, out, MAX * 8 * 4, wanted);
     }
     free(tile);
     free(out);

@@ -7,7 +7,7 @@
 #include <fitsio2.h>
 #endif
 
-#define MOST_STREAMS 80
+#define MAX_STREAMS 80
 #define MOST_PIXELS 3000
 #define MOST_BYTES (4 * MOST_PIXELS + 4 + 5 * MOST_PIXELS / 8 + 8) /* blocksize 1, plain differences */
 
@@ -432,12 +432,12 @@ static void test_many_streams_equal_the_reference(void)
     for (int round = 0; round < 900; round++) {
         const unsigned bytepix = widths[round % 3];
         const uint32_t blocksize = pick_blocksize(&seed);
-        const size_t n_streams = tc_random(&seed) % (round % 2 ? 6 : MOST_STREAMS);
+        const size_t n_streams = tc_random(&seed) % (round % 2 ? 6 : MAX_STREAMS);
         const size_t n_full = 1 + tc_random(&seed) % 600;
         const size_t n_wanted = tc_random(&seed) % 3 ? n_full : 1 + tc_random(&seed) % n_full;
         const int kind = (int)(tc_random(&seed) % (N_KINDS + 2)), spoilt = tc_random(&seed) % 2;
         const uint64_t rarity = tc_random(&seed) % 4 ? 60 : 2; /* of streams with a length of their own */
-        tc_rice_stream streams[MOST_STREAMS];
+        tc_rice_stream streams[MAX_STREAMS];
 
         for (size_t i = 0; i < n_streams; i++) {
             const size_t n = tc_random(&seed) % rarity ? n_full : 1 + tc_random(&seed) % n_full;
@@ -457,14 +457,14 @@ static void test_many_streams_equal_the_reference(void)
 /* Every number of streams, with one cut or flipped in each place in turn. */
 static void test_a_spoilt_stream_beside_good_ones(void)
 {
-    enum { N = 200, MOST = 33 };
+    enum { N = 200, MAX = 33 };
     static uint32_t pixels[N];
-    static uint8_t packed[MOST][MOST_BYTES];
+    static uint8_t packed[MAX][MOST_BYTES];
     uint64_t seed = 6;
 
-    for (size_t n_streams = 1; n_streams <= MOST; n_streams++)
+    for (size_t n_streams = 1; n_streams <= MAX; n_streams++)
         for (int w = 0; w < 3; w++) {
-            tc_rice_stream streams[MOST];
+            tc_rice_stream streams[MAX];
 
             for (size_t i = 0; i < n_streams; i++) {
                 make_pixels(&seed, (int)(tc_random(&seed) % N_KINDS), widths[w], pixels, N);

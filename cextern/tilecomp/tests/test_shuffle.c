@@ -1,11 +1,11 @@
 #include "tc_shuffle.h"
 #include "tc_test.h"
 
-enum { MOST = 300 };
+enum { MAX = 300 };
 
 static void check_width(size_t width, size_t n, size_t misalignment)
 {
-    uint8_t src[8 * MOST + 8], swapped[8 * MOST + 8], planes[8 * MOST + 8], found[8 * MOST + 8];
+    uint8_t src[8 * MAX + 8], swapped[8 * MAX + 8], planes[8 * MAX + 8], found[8 * MAX + 8];
     uint8_t *const pixels = src + misalignment;
     uint64_t seed = n;
 
@@ -31,7 +31,7 @@ static void check_width(size_t width, size_t n, size_t misalignment)
 static void test_against_the_definition(void)
 {
     for (size_t width = 1; width <= 8; width *= 2)
-        for (size_t n = 0; n < MOST; n += 1 + n / 70)
+        for (size_t n = 0; n < MAX; n += 1 + n / 70)
             for (size_t misalignment = 0; misalignment < 2; misalignment++) check_width(width, n, misalignment);
 }
 

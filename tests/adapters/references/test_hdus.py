@@ -24,7 +24,7 @@ fsspec = needs.module("fsspec")
 GOLDEN = needs.REPOSITORY / "tests" / "golden" / "references"
 READING = ("decode", "compress", "edit_header", "section")
 """What a case may ask for beside reading; reading alone is done here."""
-MOST_TO_READ_WHOLE = 100 << 20
+MAX_TO_READ_WHOLE = 100 << 20
 """Bytes of a file; codecs of zarr format 2 read the whole HDU, and one case has a hole of gigabytes in it."""
 
 
@@ -51,7 +51,7 @@ def test_every_case_as_a_whole_hdu(folder, case):
     expected = outcome(lambda: direct(path, hdu))
     array = outcome(lambda: tc.open_references(tc.references(path, hdu=hdu)))
     same(None if array is None else outcome(lambda: array[...]), expected)
-    if path.stat().st_size > MOST_TO_READ_WHOLE:
+    if path.stat().st_size > MAX_TO_READ_WHOLE:
         return
     if expected is not None:
         check_selections(array, expected)

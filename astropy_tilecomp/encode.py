@@ -12,8 +12,9 @@ from . import threads as pool
 from .codecs import _kernels
 from .codecs import engine as engines
 from .codecs.buffers import unmasked
-from .codecs.quantization import CFITSIO_ZBLANK, DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK
+from .codecs.quantization import CFITSIO_ZBLANK, STANDARD_ZBLANK
 from .errors import HeaderError, TileCompError, UnsupportedError
+from .keywords import FPACK_QUANTIZE_LEVEL
 from .tiling.grid import TileGrid
 from .tiling.params import CompressionParams
 
@@ -83,7 +84,7 @@ class EncodedTiles:
         return len(self.nbytes)
 
 
-def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: float = DEFAULT_QUANTIZE_LEVEL,
+def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: float = FPACK_QUANTIZE_LEVEL,
            gzip_level: int | None = None, threads: int | None = None,
            engine: str | None = None) -> Iterator[EncodedTiles]:
     """
@@ -130,7 +131,7 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
     A tile with undefined pixels is never made lossy by HCOMPRESS_1: they would not survive.
     """
     image = unmasked(image)
-    grid = TileGrid(params.image_shape, params.tile_shape)
+    grid = params.grid
     first_row = _first_row(image, grid, start)
     _require_type(image, params)
     settings = _settings(params, quantize_level, gzip_level, engine)
@@ -138,7 +139,7 @@ def encode(image, params: CompressionParams, *, start: int = 0, quantize_level: 
 
 
 def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *,
-               quantize_level: float = DEFAULT_QUANTIZE_LEVEL, gzip_level: int | None = None, threads: int | None = None,
+               quantize_level: float = FPACK_QUANTIZE_LEVEL, gzip_level: int | None = None, threads: int | None = None,
                engine: str | None = None) -> Iterator[EncodedTiles]:
     """
     Encode a box of whole tiles anywhere in an image.
@@ -166,7 +167,7 @@ def encode_box(values, params: CompressionParams, tile: tuple[int, ...], *,
         As `encode`.
     """
     values = unmasked(values)
-    grid = TileGrid(params.image_shape, params.tile_shape)
+    grid = params.grid
     n_tiles = _tiles_of_box(values, grid, tile)
     _require_type(values, params)
     settings = _settings(params, quantize_level, gzip_level, engine)

@@ -75,3 +75,9 @@ INDEXED_TABLE_KEYWORDS = frozenset(("TTYPE", "TFORM", "TSCAL", "TZERO"))
 
 KEPT_UNDER = "HIERARCH TILECOMP "
 """Prefix under which the table keeps cards of the image that would change the meaning of the table."""
+
+DEFAULT_QUANTIZE_LEVEL = 16.0
+"""Steps in one standard deviation of the noise, where the user does not say; astropy's default too."""
+
+FPACK_QUANTIZE_LEVEL = 4.0
+"""What fpack takes."""

@@ -9,11 +9,11 @@ from math import prod
 import numpy as np
 
 from ..hdus import find_image
+from ..keywords import DEFAULT_QUANTIZE_LEVEL
 from ..read.reader import TileReader, reader_for
 from ..sources.local import opened_for_each_read
 from ..sources.opening import as_source
 from ..tiling.grid import CHUNK_NBYTES, tile_chunks
-from ..write.params import DEFAULT_QUANTIZE_LEVEL
 from ..write.writer import TileWriter
 from .extras import extra
 

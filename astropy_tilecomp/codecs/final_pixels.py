@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..keywords import COMPRESSED_DATA, GZIP_COMPRESSED_DATA
+from ..keywords import COMPRESSED_DATA, FPACK_QUANTIZE_LEVEL, GZIP_COMPRESSED_DATA
 from .buffers import convert, destination, differing, unmasked
-from .quantization import DEFAULT_QUANTIZE_LEVEL, STANDARD_ZBLANK, NotQuantizableError, PreparedTile, dequantize, quantize
+from .quantization import STANDARD_ZBLANK, NotQuantizableError, PreparedTile, dequantize, quantize
 
 __all__ = ["finalize", "prepare", "to_stored", "to_stored_exactly"]
 
@@ -107,7 +107,7 @@ def _flip_top_bit(pixels, dtype):
     return (unsigned ^ top).view(np.dtype(dtype).newbyteorder("="))
 
 
-def prepare(values, params, *, row: int = 0, quantize_level: float = DEFAULT_QUANTIZE_LEVEL,
+def prepare(values, params, *, row: int = 0, quantize_level: float = FPACK_QUANTIZE_LEVEL,
             zblank: int | None = None) -> PreparedTile:
     """
     Turn the pixels of one tile of the image into what its codec encodes: the inverse of `finalize`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 
@@ -11,7 +13,7 @@ from . import _kernels
 from .config import require_integer
 from .protocol import TileCodec
 
-__all__ = ["HCompress1"]
+__all__ = ["HCompress1", "stated_scale"]
 
 _BITS = {np.dtype("u1"): 8, np.dtype("i2"): 16}
 
@@ -105,3 +107,9 @@ def plane_shape(shape: tuple[int, ...]) -> tuple[int, int]:
     """
     nx = next((size for size in reversed(shape) if size > 1), 1)
     return nx, prod(shape) // nx
+
+
+def stated_scale(read: Callable[[int, int], bytes | memoryview], start: int) -> int:
+    """The scale that stands in an HCOMPRESS_1 stream, which begins at a byte of what `read` gives ranges of; 0 for none."""
+    (scale,) = struct.unpack(">i", read(start + 10, start + 14))
+    return scale if scale > 1 else 0

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import HeaderError, TileCompError
-from ..keywords import COMPRESSED_DATA, DITHER_METHODS, N_DITHER_SEEDS
+from ..keywords import COMPRESSED_DATA, DITHER_METHODS, FPACK_QUANTIZE_LEVEL, N_DITHER_SEEDS
 from . import _kernels
 from .buffers import as_pixels, destination, unmasked
 from .config import Configurable, checked_shape, from_config
@@ -22,9 +22,6 @@ STANDARD_ZBLANK = -(2**31)
 """Integer of undefined pixels that the standard recommends."""
 CFITSIO_ZBLANK = -(2**31) + 1
 """The one that cfitsio writes."""
-
-DEFAULT_QUANTIZE_LEVEL = 4.0
-"""Steps in one standard deviation of the noise; what fpack takes."""
 
 FLOAT32 = np.dtype("f4")
 _INT32 = np.iinfo(np.int32)
@@ -119,7 +116,7 @@ def dequantize(tile, zscale: float, zzero: float, *, row: int = 0, zquantiz: str
     return out
 
 
-def quantize(values, *, row: int = 0, quantize_level: float = DEFAULT_QUANTIZE_LEVEL, zquantiz: str | None = "NO_DITHER",
+def quantize(values, *, row: int = 0, quantize_level: float = FPACK_QUANTIZE_LEVEL, zquantiz: str | None = "NO_DITHER",
              zdither0: int = 1, zblank: int = STANDARD_ZBLANK) -> PreparedTile:
     """
     Turn the floats of one tile into integers.
@@ -202,7 +199,7 @@ class Quantize(Configurable):
     dtype: np.dtype = FLOAT32
     zquantiz: str = "NO_DITHER"
     zdither0: int = 1
-    quantize_level: float = DEFAULT_QUANTIZE_LEVEL
+    quantize_level: float = FPACK_QUANTIZE_LEVEL
     zblank: int | None = STANDARD_ZBLANK
     zscale: float | tuple[float, ...] | None = None
     zzero: float | tuple[float, ...] | None = None

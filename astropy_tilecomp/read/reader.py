@@ -15,7 +15,6 @@ from ..decode.batch import decode, decode_tiles
 from ..decode.report import DamagedTile, DecodeReport
 from ..decode.settings import fill_item
 from ..threads import ForkSafeLock
-from ..tiling.grid import TileGrid
 from ..tiling.layout import TableLayout
 from ..tiling.params import CompressionParams
 from ..tiling.selection import Selection, select
@@ -98,7 +97,7 @@ class TileReader:
         params = params if unsigned else replace(params, unsigned=False)
         self.params = replace(params, blank=None) if ignore_blank else params
         self.layout = TableLayout.from_header(header)
-        self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
+        self.grid = self.params.grid
         self.on_error = checked_on_error(on_error)
         self._source = source
         self._options: dict[str, Any] = {"threads": threads, "engine": engine, "max_nbytes": max_nbytes_allowed(max_nbytes)}

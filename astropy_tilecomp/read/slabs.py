@@ -14,7 +14,6 @@ from ..errors import UnsupportedError
 from ..hdus import FoundHDU
 from ..sources.base import ByteSource
 from ..tiling.axis_selection import TileSelection
-from ..tiling.grid import TileGrid
 from ..tiling.params import CompressionParams
 from ..tiling.selection import Selection, select
 from ..tiling.table import TileTable
@@ -81,7 +80,7 @@ def slabs_of(source: ByteSource, found: FoundHDU, params: CompressionParams, tab
         If one row of tiles takes more than `max_nbytes`.
     """
     data = source.part(found.data_offset, min(found.end, source.nbytes))
-    grid, limit = TileGrid(params.image_shape, params.tile_shape), max_nbytes_allowed(max_nbytes)
+    grid, limit = params.grid, max_nbytes_allowed(max_nbytes)
     if not params.n_pixels:
         return
     row_nbytes = prod(grid.image_shape[1:]) * params.dtype.itemsize * grid.tile_shape[0]

@@ -14,6 +14,7 @@ import numpy as np
 from ..encode import NotEncodableError, encode
 from ..errors import HeaderError
 from ..hdus import FoundHDU, walk
+from ..keywords import DEFAULT_QUANTIZE_LEVEL
 from ..read.reader import reader_for
 from ..read.table_rows import read_table
 from ..sources.base import ByteSource
@@ -23,7 +24,7 @@ from ..tiling.params import CompressionParams
 from ..tiling.table import TileTable
 from ..write.cards import image_cards
 from ..write.hdu_builder import TileSpool
-from ..write.params import DEFAULT_QUANTIZE_LEVEL, params_for
+from ..write.params import params_for
 from .cutout_cost import CutoutCost, cutout_cost
 from .sample import MAX_PIXELS, sample_of
 from .tile_maps import estimate_noise

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..sources.remote_settings import RemoteSettings
-from ..tiling.grid import TileGrid
 from ..tiling.params import CompressionParams
 from ..tiling.selection import select
 from ..tiling.table import TileTable
@@ -46,7 +45,7 @@ def cutout_cost(params: CompressionParams, table: TileTable, shape: tuple[int, i
     places = (*[0.5] * (params.ndim - 2), *place)
     starts = [int((n - size) * part) for size, n, part in zip(wanted, params.image_shape, places)]
     index = tuple(slice(start, start + size) for start, size in zip(starts, wanted))
-    selection = select(TileGrid(params.image_shape, params.tile_shape), index)
+    selection = select(params.grid, index)
     settings, layout = RemoteSettings.of(), table.layout
     whole_table = layout.table_nbytes <= settings.table_cache
     rows = [(0, layout.table_nbytes)] if whole_table else layout.row_ranges(selection.rows, settings.gap)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import struct
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..codecs.buffers import differing, unmasked
 from ..codecs.final_pixels import to_stored, to_stored_exactly
+from ..codecs.hcompress import stated_scale
 from ..encode import encode_box
 from ..errors import HeaderError, UnsupportedError
 from ..hdus import FoundHDU, require_complete
-from ..keywords import MASK_COLUMNS
+from ..keywords import FPACK_QUANTIZE_LEVEL, MASK_COLUMNS
 from ..read.reader import TileReader
 from ..sources.local import FileSource
 from ..tiling.cards import keyword_of, parse_value
@@ -102,9 +102,7 @@ class EditedImage:
             return self.params
         for row in selection.rows:
             if self.table.column[row] == 1 and self.table.nbytes[row] >= 14:
-                start = int(self.table.offset[row])
-                (scale,) = struct.unpack(">i", self._source.read(start + 10, start + 14))
-                return replace(self.params, hcomp_scale=-float(scale) if scale > 1 else 0.0)
+                return replace(self.params, hcomp_scale=0.0 - stated_scale(self._source.read, int(self.table.offset[row])))
         return replace(self.params, hcomp_scale=0.0)
 
     def can_append(self, new: NewTiles) -> bool:
@@ -145,4 +143,4 @@ def _stated_level(cards: list[str]) -> float:
         match = re.match(r"HISTORY\s+q = (\S+) / quantized level", card)
         if match:
             return float(match[1])
-    return 4.0
+    return FPACK_QUANTIZE_LEVEL

@@ -13,7 +13,7 @@ import numpy as np
 from ..encode import NotEncodableError, encode
 from ..errors import CorruptTileError, HeaderError, UnsupportedError
 from ..hdus import FoundHDU, require_complete, walk
-from ..keywords import ALGORITHMS, DTYPE_OF_BITPIX
+from ..keywords import ALGORITHMS, DEFAULT_QUANTIZE_LEVEL, DTYPE_OF_BITPIX, FPACK_QUANTIZE_LEVEL
 from ..read.reader import TileReader
 from ..sources.base import ByteSource
 from ..sources.local import FileSource
@@ -55,7 +55,7 @@ class _Settings:
         """The quantization level: cfitsio's defaults where none is given."""
         if self.quantize_level is not None:
             return self.quantize_level
-        return 16.0 if self.quantize_method in (-1, "NO_DITHER") else 4.0
+        return DEFAULT_QUANTIZE_LEVEL if self.quantize_method in (-1, "NO_DITHER") else FPACK_QUANTIZE_LEVEL
 
 
 def pack(path, output=None, *, algorithm: str | None = None, tile_shape=None, quantize_level: float | None = None,

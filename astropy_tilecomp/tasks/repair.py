@@ -19,7 +19,6 @@ from ..sources.base import ByteSource
 from ..tiling.cards import BLOCK_SIZE, format_card, join_cards, keyword_of
 from ..tiling.checksum import DataSum, renew_checksums
 from ..tiling.columns import COLUMN_NAMES, describe_column
-from ..tiling.grid import TileGrid
 from ..tiling.header_cards import split_cards
 from ..tiling.image_sums import image_data_sum, renew_image_checksums
 from ..tiling.layout import TableLayout
@@ -86,7 +85,7 @@ def _encode_blanks(params: CompressionParams, lost: list[DamagedTile], fill_valu
 
     NaNs of a quantized image are kept as they are, gzipped or raw: what its integers say of undefined pixels stays as it was.
     """
-    grid, dtype = TileGrid(params.image_shape, params.tile_shape), params.offset_dtype or params.dtype
+    grid, dtype = params.grid, params.offset_dtype or params.dtype
     how = _lossless(params) if params.quantized else replace(params, hcomp_scale=0.0)
     fill = fill_item(params, dtype, fill_value)[0]
     pieces: list[EncodedTiles] = []

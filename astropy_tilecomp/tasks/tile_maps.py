@@ -112,7 +112,7 @@ def map_tiles(path, *, hdu=None, threads: int | None = None, max_nbytes: int | N
     if params.quantized:
         found_scale = np.full(params.n_tiles, params.zscale) if table.zscale is None else table.zscale
         zscale = np.where(table.column == 1, found_scale, np.nan).reshape(params.grid_shape)
-    n_pixels = _pixels_of_tiles(TileGrid(params.image_shape, params.tile_shape))
+    n_pixels = _pixels_of_tiles(params.grid)
     nbytes = np.where(table.nbytes > 0, table.nbytes, np.nan).reshape(params.grid_shape)
     return TileMaps(
         name, found.number, params.zcmptype, params.image_shape, params.tile_shape, 8 * nbytes / n_pixels,

@@ -11,6 +11,7 @@ import numpy as np
 from .. import keywords as kw
 from ..errors import HeaderError, UnsupportedError
 from ..threads import computed_once
+from .grid import TileGrid
 from .values import HeaderValues, require
 
 __all__ = ["CompressionParams"]
@@ -183,6 +184,11 @@ class CompressionParams:
     def grid_shape(self) -> tuple[int, ...]:
         """Number of tiles along each axis, C order."""
         return tuple(-(-size // tile) for size, tile in zip(self.image_shape, self.tile_shape))
+
+    @computed_once
+    def grid(self) -> TileGrid:
+        """The tiles of the image."""
+        return TileGrid(self.image_shape, self.tile_shape)
 
     @property
     def n_tiles(self) -> int:

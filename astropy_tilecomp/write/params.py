@@ -14,7 +14,6 @@ from ..tiling.shapes import fit_tile_shape
 
 __all__ = ["params_for", "resolve_seed"]
 
-DEFAULT_QUANTIZE_LEVEL = 16.0
 _BITPIX_OF = {"u1": 8, "i1": 8, "i2": 16, "u2": 16, "i4": 32, "u4": 32, "i8": 64, "u8": 64, "f4": -32, "f8": -64}
 _BZERO_OF = {"i1": -128, "u2": 1 << 15, "u4": 1 << 31, "u8": 1 << 63}
 _NUMBER_OF_METHOD = {-1: "NO_DITHER", 0: "NO_DITHER", 1: "SUBTRACTIVE_DITHER_1", 2: "SUBTRACTIVE_DITHER_2"}

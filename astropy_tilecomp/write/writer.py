@@ -13,6 +13,7 @@ import numpy as np
 from ..codecs.buffers import unmasked
 from ..encode import EncodedTiles, encode, encode_box
 from ..hdus import require_complete, walk
+from ..keywords import DEFAULT_QUANTIZE_LEVEL
 from ..sources.local import FileSource
 from ..tiling.cards import join_cards
 from ..tiling.grid import TileGrid
@@ -20,7 +21,7 @@ from ..tiling.to_image import null_primary
 from .atomic import copy_range, replacing_fits
 from .cards import image_cards
 from .hdu_builder import TileSpool
-from .params import DEFAULT_QUANTIZE_LEVEL, params_for, resolve_seed
+from .params import params_for, resolve_seed
 
 __all__ = ["TileWriter", "write_image"]
 
@@ -98,7 +99,7 @@ class TileWriter:
             style=style,
         )
         self.dtype = np.dtype(dtype).newbyteorder("=")
-        self.grid = TileGrid(self.params.image_shape, self.params.tile_shape)
+        self.grid = self.params.grid
         self._cards = image_cards(header, self.params, name)
         self._encoding: dict[str, Any] = {"quantize_level": quantize_level, "threads": threads, "engine": engine}
         self._checksum = checksum

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...codecs.buffers import unmasked
+from ...keywords import DEFAULT_QUANTIZE_LEVEL
 from ...read.cache import DEFAULT_CACHE_BYTES
 from ...sources.base import ByteSource
 from ...threads import ForkSafeLock
@@ -72,7 +73,7 @@ dither_seed, do_not_scale_image_data, uint, scale_back, bintable
 
     def __init__(
         self, data=None, header=None, name=None, compression_type=None, tile_shape=None, hcomp_scale=0,
-        hcomp_smooth=0, quantize_level=16.0, quantize_method=NO_DITHER, dither_seed=0, do_not_scale_image_data=False,
+        hcomp_smooth=0, quantize_level=DEFAULT_QUANTIZE_LEVEL, quantize_method=NO_DITHER, dither_seed=0, do_not_scale_image_data=False,
         uint=True, scale_back=None, bintable=None, *, threads=None, engine=None, on_error="raise",
         fill_value=0, cache_bytes=DEFAULT_CACHE_BYTES, max_nbytes=None,
         lossless=False, hcomp_noise_scale=None, ignore_blank=False,

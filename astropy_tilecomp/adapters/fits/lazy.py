@@ -11,6 +11,7 @@ from astropy.io import fits
 from astropy.io.fits.hdu.base import DELAYED
 
 from ...errors import HeaderError, TileCompError, header_errors_at
+from ...keywords import DEFAULT_QUANTIZE_LEVEL
 from ...read.reader import TileReader
 from ...tiling.cards import CARD_SIZE, cards_of
 from ...tiling.params import CompressionParams
@@ -97,7 +98,7 @@ class LazyHDU(_ASTROPY_HDU):
         )
         self.hcomp_scale = int(_setting(table, "SCALE", 0))
         self.hcomp_smooth = _setting(table, "SMOOTH", 0)
-        self.quantize_level = _setting(table, "NOISEBIT", 16.0)
+        self.quantize_level = _setting(table, "NOISEBIT", DEFAULT_QUANTIZE_LEVEL)
         self.quantize_method = _DITHER_NUMBERS.get(table.get("ZQUANTIZ"), NO_DITHER)
         self.dither_seed = table.get("ZDITHER0", 0)
         self.__dict__["_settings_read"] = self._settings

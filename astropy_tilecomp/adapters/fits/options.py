@@ -11,6 +11,7 @@ import numpy as np
 
 from ...codecs import engine as engines
 from ...errors import HeaderError, TileCompWarning
+from ...keywords import DEFAULT_QUANTIZE_LEVEL
 from ...read.cache import DEFAULT_CACHE_BYTES
 from ...read.limits import checked_on_error
 from ...threads import thread_count
@@ -22,7 +23,9 @@ __all__ = [
 ]
 
 
-LOSSY_SETTINGS = {"quantize_level": 16.0, "quantize_method": -1, "dither_seed": 0, "hcomp_scale": 0, "hcomp_noise_scale": None}
+LOSSY_SETTINGS = {
+    "quantize_level": DEFAULT_QUANTIZE_LEVEL, "quantize_method": -1, "dither_seed": 0, "hcomp_scale": 0, "hcomp_noise_scale": None,
+}
 """What allows that pixels are changed by compression, with the defaults."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ...codecs.buffers import differing, unmasked
 from ...codecs.final_pixels import finalize, to_stored
+from ...codecs.hcompress import stated_scale
 from ...codecs.quantization import CFITSIO_ZBLANK, STANDARD_ZBLANK
 from ...encode import EncodedTiles
 from ...errors import CorruptTileError
@@ -130,8 +130,7 @@ class Original:
         coded = np.flatnonzero((table.column == 1) & (table.nbytes >= 14))
         if len(coded) == 0:
             return 0
-        start = int(table.offset[coded[0]])
-        return max(0, struct.unpack(">i", self._source.read(start + 10, start + 14))[0])
+        return stated_scale(self._source.read, int(table.offset[coded[0]]))
 
     def _table(self) -> TileTable:
         nbytes = min(self._layout.table_nbytes, self._source.nbytes)

@@ -17,7 +17,6 @@ from ...codecs.quantization import STANDARD_ZBLANK
 from ...encode import EncodedTiles, encode
 from ...tiling.cards import cards_of
 from ...tiling.checksum import exchange, sum_of_pixels
-from ...tiling.grid import TileGrid
 from ...tiling.image_keywords import is_reserved
 from ...tiling.image_sums import renew_image_checksums
 from ...tiling.layout import TableLayout
@@ -62,7 +61,7 @@ def _all_tiles(data, params, original, changed, settings) -> Iterator[EncodedTil
     if changed is None and isinstance(data, np.ndarray):
         yield from encode(data, params, **settings)
         return
-    for first, slab in slabs(TileGrid(params.image_shape, params.tile_shape)):
+    for first, slab in slabs(params.grid):
         if changed is None:
             yield from encode(data[slab], params, start=slab.start, **settings)
         else:
@@ -187,7 +186,7 @@ def with_image_checksums(header: fits.Header, data_sum: int | None) -> fits.Head
 def stored_sum(data, params: CompressionParams, to_pixels: Callable | None) -> int:
     """Add up the pixels of an image as they are stored uncompressed."""
     total = 0
-    for _, slab in slabs(TileGrid(params.image_shape, params.tile_shape)):
+    for _, slab in slabs(params.grid):
         pixels = unmasked(data[slab] if to_pixels is None else to_pixels(data, slab))
         if params.offset_dtype is not None and pixels.dtype.newbyteorder("=") == params.offset_dtype:
             pixels = to_stored(pixels, params)

@@ -12,7 +12,6 @@ from ...errors import CorruptTileError, HeaderError, UnsupportedError
 from ...hdus import find_image
 from ...sources.inflated import InflatedSource
 from ...sources.opening import as_source
-from ...tiling.grid import TileGrid
 from ...tiling.layout import TableLayout
 from ...tiling.params import CompressionParams
 from ...tiling.table import TileTable
@@ -97,7 +96,7 @@ def _check_present(params: CompressionParams, table: TileTable) -> None:
     bad = np.flatnonzero(table.fault)
     if len(bad):
         row = int(bad[0])
-        raise CorruptTileError(table.reason(row), tile=TileGrid(params.image_shape, params.tile_shape).tile(row), row=row)
+        raise CorruptTileError(table.reason(row), tile=params.grid.tile(row), row=row)
 
 
 def _check_possible(references: TileReferences) -> None:

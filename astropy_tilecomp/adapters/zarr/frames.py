@@ -23,7 +23,6 @@ from ...codecs.registry import codec_for
 from ...errors import CorruptTileError, HeaderError, TileCompWarning, TrailingBytesError, TruncatedTileError, UnsupportedError
 from ...read.limits import max_nbytes_allowed
 from ...tiling.columns import COLUMN_NAMES
-from ...tiling.grid import TileGrid
 from ...tiling.params import CompressionParams
 from .dtypes import as_type, check_type
 
@@ -177,7 +176,7 @@ class TileFrame:
             raise TruncatedTileError(f"the chunk has {streams.size} bytes of tiles, its frame announces {sum(self.nbytes)}")
         if sum(self.nbytes) < streams.size:
             raise TrailingBytesError(used=sum(self.nbytes), nbytes=streams.size)
-        grid = TileGrid(self.params.image_shape, self.params.tile_shape)
+        grid = self.params.grid
         n_along = [length // tile for length, tile in zip(self.chunk_shape, grid.tile_shape)]
         pixels[...] = 0
         start = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
 
 import numpy as np
 from astropy.io import fits
@@ -25,9 +26,10 @@ from .pixels import Storage, choose_storage, has_offset
 from .sources import data_unit, forget_source, header_of
 from .write import encoded_table, give_rows, stored_sum, with_header, with_image_checksums
 
-__all__ = ["StoredHDU"]
+__all__ = ["StoredHDU", "prepare_to_write"]
 
 _SETTINGS = {"compression_type", *LOSSY_SETTINGS}
+_TAKES_SUMS = "checksum" in signature(fits.BinTableHDU._prewriteto).parameters  # astropy 7.0; later it is an attribute alone
 
 
 class StoredHDU(LazyHDU):
@@ -50,7 +52,21 @@ class StoredHDU(LazyHDU):
             self.quantize_level, self.quantize_method, self.dither_seed,
         )
 
-    def _prewriteto(self, inplace=False):
+    @property
+    def _file(self):
+        """The file of the table; astropy 7 keeps one for the image besides, which an update would leave behind."""
+        table = self.__dict__.get("_bintable")
+        return None if table is None else table._file
+
+    @_file.setter
+    def _file(self, value):
+        table = self.__dict__.get("_bintable")
+        if table is not None and value is not None:  # the image's own constructor sets None
+            table._file = value
+
+    def _prewriteto(self, checksum=None, inplace=False):
+        if checksum is not None:  # astropy 7.0
+            self._output_checksum = checksum
         self.__dict__["_is_flushed"] = inplace
         table = self._table_to_write()
         sums = self.__dict__.get("_output_checksum") or (table is not self._bintable and _sums_in(self._bintable))
@@ -67,7 +83,7 @@ class StoredHDU(LazyHDU):
         self.__dict__["_tmp_bintable"] = table
         n_blank = table.header._countblanks()
         table._output_checksum = sums  # where nothing changed, astropy would renew those that it has not verified
-        table._prewriteto(inplace=inplace)
+        prepare_to_write(table, inplace)
         n_taken = n_blank - table.header._countblanks()  # by checksums, which take the place of blank cards
         for _ in range(n_taken):
             table.header.append()
@@ -226,6 +242,21 @@ class StoredHDU(LazyHDU):
         finally:
             self.__dict__["_is_scaling"] = False
         self.__dict__["_data_are_stored"] = True
+
+
+def prepare_to_write(hdu, inplace: bool) -> None:
+    """
+    Let an HDU update its header before it is written.
+
+    Parameters
+    ----------
+    hdu : HDU
+        Any HDU of astropy's or of this package.
+    inplace : bool
+        Whether it goes into the file that it came from.
+    """
+    sums = (hdu._output_checksum,) if _TAKES_SUMS else ()
+    hdu._prewriteto(*sums, inplace=inplace)
 
 
 def _sums_in(table) -> bool | str:

@@ -20,6 +20,7 @@ from .flush import has_changed
 from .hdu import CompImageHDU
 from .hdulist import HDUList
 from .sources import forget_source, is_callers, open_table
+from .stored import prepare_to_write
 
 __all__ = ["UpdatedHDUList"]
 
@@ -47,7 +48,7 @@ class UpdatedHDUList(HDUList):
     def _flush_update(self):
         try:
             for hdu in self:
-                hdu._prewriteto(inplace=True)
+                prepare_to_write(hdu, inplace=True)
             if self._wasresized() or self._truncate or any(map(has_changed, self)):
                 self._refuse_cut_file()
                 self._replace_file()

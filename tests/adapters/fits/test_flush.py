@@ -248,6 +248,7 @@ def test_an_appended_hdu_knows_its_place(tmp_path, mode):
         for hdu, place in zip(hdul, places, strict=True):
             found = hdu.fileinfo()
             assert [place[key] for key in ("hdrLoc", "datLoc", "datSpan")] == [found[key] for key in ("hdrLoc", "datLoc", "datSpan")]
+    with fits.open(path) as hdul:
         assert_array_equal(hdul[4].data, IMAGE + 2)
 
 

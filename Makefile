@@ -8,7 +8,7 @@ SECONDS_PER_FUZZER ?= 15
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 ROWS ?=
 
-.PHONY: demo test test-c test-python test-minimal test-oldest test-development test-paths test-newest test-downstream bench \
+.PHONY: demo test test-c test-python test-quick test-minimal test-oldest test-development test-paths test-newest test-downstream bench \
         bench-memory bench-kernels fuzz sanitize tsan docs lint lint-host dist wheels clean
 
 demo:
@@ -31,6 +31,11 @@ test-c:
 test-python:
 	tools/setup.sh python
 	$(PYTHON_IN_VENV) -m pytest
+
+# What takes seconds is left out: a few minutes, to be run by habit.
+test-quick:
+	tools/setup.sh test
+	$(PYTHON_IN_VENV) -m pytest -m "not slow" -n auto --benchmark-disable
 
 # With numpy, astropy and click alone: what needs an optional package is skipped.
 test-minimal: VENV := $(VENV)-minimal

@@ -252,6 +252,7 @@ def test_a_table_larger_than_memory_may_be(tmp_path):
         tc.read_image(path, max_nbytes=10**6)
 
 
+@pytest.mark.slow
 def test_a_million_missing_tiles(tmp_path, monkeypatch):
     """The first is named at once, without an error made for each of them."""
     n_tiles = 1_000_000
@@ -318,6 +319,7 @@ sys.exit(fuzz_files.main({arguments!r}))
 """
 
 
+@pytest.mark.slow
 def test_mutants_of_small_files():
     """Whole files with changed headers, tables and heaps, read in every way, in a process of its own: see fuzz_files.py."""
     code = MUTANTS.format(tests=str(Path(__file__).parent.parent), arguments=["--files", "400", "--seed", "20"])

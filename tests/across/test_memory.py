@@ -59,6 +59,7 @@ def check_peak(statement, dtype, pixel, size=SIZE):
     assert 0.9 * nbytes <= rise <= nbytes + ALLOWED, f"{rise / 2**20:.0f} MiB for {nbytes / 2**20:.0f} MiB"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("cards", "dtype"), [([], "i2"), ([("BSCALE", 1), ("BZERO", 32768)], "u2")], ids=["int16", "uint16"])
 def test_whole_reads(tmp_path, way, cards, dtype):

@@ -64,6 +64,7 @@ def test_the_whole_section_gives_the_agreed_pixels(entry, engine):
             assert hash_pixels(section[...]) == expected["decoded"]["sha256"], f"HDU {expected['index']}"
 
 
+@pytest.mark.slow
 @each_file
 def test_random_sections_equal_the_data(entry):
     rng = np.random.default_rng(8)

@@ -60,6 +60,7 @@ def test_in_other_processes(tiled):
     assert_array_equal(array.compute(scheduler="processes", num_workers=2), sample())
 
 
+@pytest.mark.slow
 def test_on_a_cluster(tiled):
     distributed = needs.module("distributed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, distributed.Client(cluster):
@@ -97,6 +98,7 @@ def test_an_error_while_computing_leaves_nothing(tmp_path):
     assert not os.listdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_an_image_of_20_gb_takes_little_memory(tmp_path):
     """Constant but for some tiles of noise, so that it compresses to little and computes fast."""
     program = PEAK + textwrap.dedent("""
@@ -149,6 +151,7 @@ def test_a_file_that_changed_since_it_was_pickled_is_an_error(tiled):
                 pickle.loads(part).compute(scheduler="sync")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the descriptors of Linux")
 @pytest.mark.parametrize("how", ["dask", "xarray"])
 def test_more_files_than_descriptors(how, tiled, tmp_path):

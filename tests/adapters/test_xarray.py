@@ -54,6 +54,7 @@ def test_drop_variables(cube):
             assert list(dataset) == ["SCI"]
 
 
+@pytest.mark.slow
 def test_chunks_are_whole_tiles(cube):
     with xarray.open_dataset(cube, hdu="SCI", chunks={}, chunk_nbytes=8 * 50 * 4 * 3) as dataset:
         assert dataset.SCI.chunksizes["z"] == (1,) * 6

@@ -81,6 +81,7 @@ def test_an_aim_may_be_a_difference(ours, is_met):
     assert (comparison.standing(1), comparison.aim) == (f"{1e3 * ours - 10:.1f} ms more", "at most 7 ms more")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_the_program_writes_what_it_measured(tmp_path):
     target = tmp_path / "result.json"

@@ -257,6 +257,7 @@ def test_faults_of_servers_are_got_over(paths, monkeypatch):
         assert_array_equal(pixels, image_of(number % 6)[:30, 100:])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_cluster_gives_what_one_process_gives(paths, tmp_path):
     needs.module("aiohttp")

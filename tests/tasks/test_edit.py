@@ -239,6 +239,7 @@ def test_nothing_selected_changes_nothing(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [True, False], ids=["appended", "rebuilt"])
 def test_killed_at_any_moment_the_file_is_valid(last, tmp_path):
     """kill -9 at random moments: every tile holds the old pixels or the new ones."""

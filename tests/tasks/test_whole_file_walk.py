@@ -78,6 +78,7 @@ def cards_of(path):
     return images, all_cards
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", real_files(), ids=lambda path: path.name)

@@ -233,6 +233,7 @@ def test_an_empty_image(tmp_path):
     assert tc.read_image(tmp_path / "a.fits").shape == (0, 5)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_old_file_or_the_new_one(tmp_path):
     """kill -9 at 50 random moments of a write that replaces a file."""
     program = textwrap.dedent("""

@@ -25,6 +25,7 @@ def test_what_is_deselected_exists(node):
     assert all(name in text for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("pytest_astropy") is None, reason="needs pytest-astropy, which astropy's own tests use")
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("package", ["astropy.io.fits.hdu.compressed", "astropy.io.fits.tests"])

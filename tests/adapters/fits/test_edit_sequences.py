@@ -8,6 +8,7 @@ from support.edit_sequences import fault_of, plan_of, reduced, report_of
 N_SEQUENCES, N_PARTS = 2000, 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(N_PARTS))
 def test_sequences_agree_with_the_model(part):
     each = N_SEQUENCES // N_PARTS

@@ -435,6 +435,7 @@ def test_an_update_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.fits"]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_of_an_update(tmp_path):
     """kill -9 at random moments of updates through the list: the file is the old one or the new one."""
     program = textwrap.dedent("""

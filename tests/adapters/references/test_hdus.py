@@ -106,6 +106,7 @@ def text(refs):
     return {key: value.decode() if isinstance(value, bytes) else value for key, value in refs.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.name for path in needs.SHIPPED.glob("*.f*") if path.suffix != ".md"))
 def test_framed_tiles_of_real_files(name):  # S6, S23, S24
     path = needs.SHIPPED / name
@@ -190,6 +191,7 @@ def test_axes_without_pixels(tmp_path, shape):
     assert array[...].shape == shape
 
 
+@pytest.mark.slow
 def test_over_s3(panoptes):
     needs.module("s3fs")
     image, url = tc.read_image(panoptes), "s3://sky/stars.fits"

@@ -28,7 +28,7 @@ case $level in
     lint) extras=all,lint ;;
     python | development) extras=all,test ;;
     minimal) extras=test_minimal ;;
-    oldest) extras="cli,plot,zarr,test_minimal --oldest cli,plot,zarr" ;;
+    oldest) extras="cli,plot,zarr,remote,kerchunk,test_minimal --oldest cli,zarr" ;;
     wheels) extras=none ;;
     downstream) extras=downstream ;;
     *) echo "setup.sh: level is '$level'; $levels was expected" >&2; exit 2 ;;

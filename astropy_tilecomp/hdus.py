@@ -22,6 +22,7 @@ __all__ = [
     "begins_with_extension",
     "find_image",
     "find_images",
+    "read_hdu",
     "require_complete",
     "walk",
     "warn_of_missing_primary",
@@ -113,11 +114,38 @@ def walk(source: ByteSource) -> Iterator[FoundHDU]:
             if number == 0:
                 raise HeaderError(_not_fits(source.name, bytes(head[:9])))
             return  # whatever follows the last HDU
-        header = _read_header(source, offset, head)
-        data_offset = offset + header.nbytes
-        found = FoundHDU(number, header, offset, data_offset, data_offset + _data_nbytes(header, number))
+        found = read_hdu(source, offset, number, head=head)
         yield found
         offset, number = found.end, number + 1
+
+
+def read_hdu(source: ByteSource, offset: int = 0, number: int = 0, *, head: memoryview | None = None) -> FoundHDU:
+    """
+    Read the header of the HDU that begins at a byte of a file.
+
+    Parameters
+    ----------
+    source : ByteSource
+        The whole file.
+    offset, number : int, optional
+        First byte of the HDU, and its number.
+    head : memoryview, optional
+        What was read of it already.
+
+    Returns
+    -------
+    FoundHDU
+
+    Raises
+    ------
+    HeaderError
+        If the header has no end, or impossible sizes.
+    """
+    if head is None:
+        head = source.read(offset, min(offset + FIRST_READ, source.nbytes))
+    header = _read_header(source, offset, head)
+    data_offset = offset + header.nbytes
+    return FoundHDU(number, header, offset, data_offset, data_offset + _data_nbytes(header, number))
 
 
 def begins_with_extension(file) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..encode import NotEncodableError, encode
 from ..errors import HeaderError
-from ..hdus import FoundHDU, walk
+from ..hdus import FoundHDU, read_hdu
 from ..keywords import DEFAULT_QUANTIZE_LEVEL
 from ..read.reader import reader_for
 from ..read.table_rows import read_table
@@ -303,7 +303,7 @@ def _as_file(sample: np.ndarray, params: CompressionParams, pieces) -> tuple[Byt
     spool.write_hdu(file, image_cards(None, params))
     spool.close()
     source = BufferSource(file.getvalue())
-    return source, next(walk(source))
+    return source, read_hdu(source)
 
 
 def _errors(sample: np.ndarray, out: np.ndarray) -> tuple[float, float]:

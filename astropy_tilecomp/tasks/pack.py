@@ -12,7 +12,7 @@ import numpy as np
 
 from ..encode import NotEncodableError, encode
 from ..errors import CorruptTileError, HeaderError, UnsupportedError
-from ..hdus import FoundHDU, require_complete, walk
+from ..hdus import FoundHDU, read_hdu, require_complete, walk
 from ..keywords import ALGORITHMS, DEFAULT_QUANTIZE_LEVEL, DTYPE_OF_BITPIX, FPACK_QUANTIZE_LEVEL
 from ..read.reader import TileReader
 from ..sources.base import ByteSource
@@ -291,9 +291,9 @@ def _verify(source, found: FoundHDU, file: BinaryIO, start: int, spool: TileSpoo
     file.flush()
     params = spool.params
     with FileSource.from_descriptor(file.fileno(), file.name) as written:
-        packed = next(walk(written.part(start, written.nbytes)))
-        _verify_cards(source, found, split_cards(written.read(start, start + packed.data_offset)))
-        reader = TileReader(written.part(start + packed.data_offset, start + packed.end), packed.header, scaled=False, cache_bytes=0)
+        packed = read_hdu(written, start)
+        _verify_cards(source, found, split_cards(written.read(start, packed.data_offset)))
+        reader = TileReader(written.part(packed.data_offset, packed.end), packed.header, scaled=False, cache_bytes=0)
         tolerance = float(spool.zscale.max(initial=0.0)) * 0.5000001
         for first, slab in _slabs(source, found, params):
             got = reader.read(slice(first, first + len(slab)))

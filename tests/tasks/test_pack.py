@@ -255,6 +255,13 @@ def test_keywords_of_the_empty_primary_come_along(tmp_path):
     assert header["NAXIS1"] == 4
 
 
+def test_a_pack_that_is_verified_warns_of_nothing(tmp_path, recwarn):
+    fits.ImageHDU(np.arange(600, dtype="i2").reshape(20, 30)).writeto(tmp_path / "a.fits")
+    tc.pack(tmp_path / "a.fits", verify=True)
+    tc.advise(np.arange(6000, dtype="i2").reshape(60, 100), algorithms=["GZIP_2"])
+    assert recwarn.list == []
+
+
 def test_progress_ends_at_the_size_of_the_file(mixed_file):
     calls = []
     tc.pack(mixed_file, on_progress=lambda done, total: calls.append((done, total)))

@@ -19,6 +19,7 @@ class ReadOnlyStore(Store):
 
     supports_writes = False
     supports_deletes = False
+    supports_partial_writes = False
     supports_listing = True
 
     def __init__(self):
@@ -33,6 +34,10 @@ class ReadOnlyStore(Store):
         return list(await asyncio.gather(*(self.get(key, prototype, byte_range) for key, byte_range in key_ranges)))
 
     async def set(self, key, value):
+        """Refuse: the store is read-only."""
+        raise UnsupportedError("references are read-only")
+
+    async def set_partial_values(self, key_start_values):
         """Refuse: the store is read-only."""
         raise UnsupportedError("references are read-only")
 

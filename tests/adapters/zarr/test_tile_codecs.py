@@ -27,6 +27,12 @@ def registered():
             zarr.registry.register_codec(made.codec_class.codec_id, made)
 
 
+def skip_byte_orders_of_old_zarr(codec):
+    """zarr before 3.1 makes no arrays of format 3 in the other byte order."""
+    if zarr.__version__.startswith("3.0.") and not pixels_for(codec, (1, 1)).dtype.isnative:
+        pytest.skip("zarr before 3.1 has no byte orders")
+
+
 def form_of(codec):
     """The zarr form of a codec."""
     return getattr(adapter, f"{type(codec).__name__}Tile")(codec)
@@ -45,6 +51,7 @@ def test_entry_points():
 @each_codec
 def test_array(codec):
     """S2, S26, S35, S36: written, read and opened again; the array's byte order wins over the codec's."""
+    skip_byte_orders_of_old_zarr(codec)
     image = pixels_for(codec, (12, 30))
     for dtype in {image.dtype.newbyteorder("="), image.dtype}:
         store = zarr.storage.MemoryStore()
@@ -64,6 +71,7 @@ def test_array(codec):
 @each_codec
 def test_stack_of_tiles(codec):
     """S25: k tiles in one chunk."""
+    skip_byte_orders_of_old_zarr(codec)
     image = pixels_for(codec, (24, 10))
     streams = b"".join(codec.encode(image[y : y + 6]) for y in range(0, 24, 6))
     for rows in (6, 12, 24):
@@ -80,6 +88,7 @@ def test_stack_of_tiles(codec):
 @each_codec
 def test_box_of_tiles(codec):
     """S25: tiles beside one another as well as below one another."""
+    skip_byte_orders_of_old_zarr(codec)
     image = pixels_for(codec, (24, 40))
     store = zarr.storage.MemoryStore()
     array = zarr.create_array(

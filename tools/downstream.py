@@ -137,7 +137,9 @@ def tests_of(suite):
     found = list(folder.glob("*/tests"))
     if not found:
         raise SuiteError(f"the sources of {wanted} have no folder tests")
-    return [str(found[0])]
+    settings = folder / "pytest.ini"  # else those of this repository, above it, are read
+    settings.write_text("[pytest]\n")
+    return ["-c", str(settings), str(found[0])]
 
 
 def run_suite(suite, results, *options):

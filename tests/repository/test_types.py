@@ -18,6 +18,7 @@ tc.open("a.fits", on_errors="fill")
 reveal_type(tc.open)
 reveal_type(tc.read_section)
 reveal_type(tc.write_image)
+reveal_type(tc.open("a.fits")[1])
 """
 OPTIONAL = ("zarr numcodecs fsspec kerchunk fastparquet pandas virtualizarr icechunk obstore dask distributed xarray asdf s3fs aiohttp"
             " rich matplotlib")
@@ -55,6 +56,7 @@ def test_a_type_checker_sees_signatures_and_misspelt_names(tmp_path):
     assert "engine: str | None = None" in told[5]
     assert "-> ndarray" in told[5]
     assert "algorithm: str | None = None" in told[6]
+    assert "CompImageHDU | ImageHDU" in told[7]
 
 
 def test_all_names_can_be_imported_without_optional_packages():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from astropy.io import fits
 
@@ -172,3 +172,7 @@ class HDUList(TileReading, fits.HDUList):
 
     See `open`.
     """
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, key: Any) -> CompImageHDU | fits.ImageHDU | fits.PrimaryHDU | fits.BinTableHDU: ...
